@@ -1,4 +1,4 @@
-// --color auto|always|never, which every command takes anywhere among its words.
+// The flag --color auto|always|never, which may be anywhere among the words of every command.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace hone {
 
-// Takes the flag out of the words before "--", and uses it, else $HONE_COLOR. Errors: H0203, H0205.
+// Removes the flag from the words before "--" and sets the use of colours (base/core/color.h). Without the flag,
+// $HONE_COLOR sets it. Errors: H0203 the value is not one of the three words, H0205 the flag has no value.
 Status take_color(std::vector<std::string>& args);
 
 }  // namespace hone

@@ -1,4 +1,5 @@
-// hone help: the commands by groups, the reference, completion scripts, manual pages, pages of errors.
+// The command hone help: the list of commands by groups, the reference, completion scripts, manual pages, and the pages
+// of errors.
 #pragma once
 
 #include <string>
@@ -8,20 +9,23 @@
 
 namespace hone {
 
-// The list of all commands, at the width of the terminal.
+// The list of all commands, for a terminal of screen_width() columns.
 std::string overview(std::vector<Command> commands);
 
-// Whether the words after `hone help` begin with a command.
+// Returns true if the words after `hone help` begin with the name of a command, not with a flag, the code of an error,
+// `metrics`, or `models` alone.
 bool is_about_command(const std::vector<std::string>& words);
 
-// Refuses words after `hone help COMMAND` that are not its verbs, first words or `all`. Errors: H3001.
+// Checks the words after `hone help COMMAND`. Error H3001 for a word other than `all`, or, in the first place, a verb
+// of the command or a value of its first argument.
 Status check_topic(const Command& command, const std::vector<std::string>& words);
 
-// Whether `hone help` takes the word as its first, such as --families.
+// Returns true if the word is a flag of `hone help`, such as --families.
 bool is_help_flag(const std::string& word);
 
-// hone help, help models, help metrics, help H2406, help --families, help --markdown, help --completion SHELL, help --man FOLDER.
-// Errors: H3001, H3006.
+// Prints the help for words that are not a command: none (the overview), models, metrics, H2406, --families,
+// --markdown, --completion SHELL, --man FOLDER (writes files). Returns the exit status. Errors: H3001 an unknown
+// topic, H3006 the shell or the folder is missing or unknown.
 Result<int> help_without_command(const std::vector<Command>& commands,
                                  const std::vector<std::string>& words);
 

@@ -1,4 +1,5 @@
-// Limits of this process's control groups (a container's limits): version 1, 2 and both.
+// Limits of memory and processor time that control groups (cgroups, such as those of a container) set for this
+// process. Reads cgroup version 1, version 2 and systems with both.
 #pragma once
 
 #include <cstdint>
@@ -7,18 +8,21 @@
 
 namespace hone {
 
-// Each value is the minimum over the group of the process and all groups above it; none: no limit.
+// Each member is the minimum over the group of the process and all groups above it; nullopt: no limit.
 struct Cgroup {
-  std::optional<int64_t> memory_limit_bytes;  // memory.max and memory.high, or limit_in_bytes
-  // The rest of a limit: limit - usage + file cache (active_file and inactive_file), because the
-  // kernel can free the file cache. The usage counts all processes of the group, this one included.
+  // The smaller of memory.max and memory.high (version 2), or memory.limit_in_bytes (version 1).
+  std::optional<int64_t> memory_limit_bytes;
+  // Memory that the group can still take, at least 0: limit - usage + file cache (active_file and inactive_file of
+  // memory.stat), because the kernel can free the file cache. The usage counts all processes of the group, this
+  // one included.
   std::optional<int64_t> memory_free_bytes;
-  std::optional<double> cpus;  // quota / period of processor time
+  // The processor time in processors, quota / period: 1.5 is the time of one and a half processors.
+  std::optional<double> cpus;
 };
 
-// `root` is put before /proc/self/cgroup and /sys/fs/cgroup, for tests. A file that does not exist,
-// or that holds no number, sets no limit. Reference: Documentation/admin-guide/cgroup-v2.rst and
-// cgroup-v1 of the Linux kernel.
+// Reads the limits now. A file that does not exist or does not hold a number sets no limit. Tests give a folder
+// `root`: it is put before the paths /proc/self/cgroup and /sys/fs/cgroup. Reference:
+// Documentation/admin-guide/cgroup-v2.rst and cgroup-v1 of the Linux kernel.
 Cgroup read_cgroup(const std::string& root = "");
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Characters of UTF-8.
+// Counts the characters of a UTF-8 text.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace hone {
 
-// The first byte of each counts.
+// The number of code points: counts the bytes that begin one. Does not check that the text is UTF-8.
 inline int64_t count_characters(std::string_view text) {
   return std::count_if(text.begin(), text.end(),
                        [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });

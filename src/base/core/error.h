@@ -1,6 +1,6 @@
-// Errors. A fault of the user or the world is an Error, carried by Result<T>.
-// A mistake in hone itself is a Bug, thrown by HONE_BUG_IF. No other exception
-// leaves a room.
+// Errors. A fault of the user or of the world (a file, a server) is an Error, carried by Result<T>. A mistake in hone
+// itself is a Bug, an exception that HONE_BUG_IF throws. Functions of hone throw nothing else, except OutputClosed
+// (base/core/output.h) and std::bad_alloc.
 //
 //   Result<File> open(const std::string& path) {
 //     if (...) return Error(kFileMissing, "cannot open 'a.csv': no such file")
@@ -12,7 +12,7 @@
 //     return count(f);
 //   }
 //
-// Every code is one line of a room's errors.def, one page docs/errors/<code>.md, and at least one
+// Every code is one line of the errors.def in its folder of src, one page docs/errors/<code>.md, and at least one
 // test that names it. Printed form:
 //
 //   H1203  matmul: inner sizes differ: lhs f32[8,512,768], rhs f32[2304,768]
@@ -35,12 +35,12 @@ namespace hone {
 class Error;
 [[noreturn]] void throw_no_value(const Error& error);  // a Bug: the caller did not check ok()
 
-// A code. A room declares it in errors.def, with its kind, unless it is `lasting`:
+// A code. A folder of src declares its codes in errors.def. The kind is `lasting` unless the line names another:
 //   HONE_ERROR(kFileMissing, "H0101", "the title")
 //   HONE_ERROR(kNetwork, "H0107", "the title", transient)
 struct ErrorCode {
   enum Kind : unsigned char {
-    lasting,
+    lasting,     // a retry gives the same error
     transient,   // the fault of a server, a connection or a disk: a retry may succeed
     unanswered,  // access failed, so nothing is known about the requested thing
   };
@@ -51,8 +51,9 @@ struct ErrorCode {
 #define HONE_ERROR(name, code, title, ...) \
   inline constexpr ::hone::ErrorCode name{code, title __VA_OPT__(, ::hone::ErrorCode::__VA_ARGS__)};
 
-// Holds one pointer. Only the moves are inline: nearly every function returns errors, so inline code
-// would be compiled thousands of times.
+// An error: a code, a message, places and a remedy. Holds one pointer. A moved-from Error may only be assigned or
+// destroyed. Only the moves are inline: nearly every function returns errors, so inline code would be compiled
+// thousands of times.
 class [[nodiscard]] Error {
  public:
   Error(const ErrorCode& code, std::string_view what);
@@ -66,39 +67,41 @@ class [[nodiscard]] Error {
     if (said_) forget();
   }
 
-  // Adds a place in the user's own words; may be called more than once, innermost first.
+  // Adds a place in the user's own words, such as "--train_file a.csv". With several calls, the innermost place is
+  // added first. The overload for an rvalue returns it, for use in a `return`.
   Error&& at(std::string_view where) && { return std::move(at(where)); }
   Error& at(std::string_view where) &;
-  // Sets the remedy.
+  // Sets the remedy: an imperative such as "check the path".
   Error&& todo(std::string_view remedy) && { return std::move(todo(remedy)); }
   Error& todo(std::string_view remedy) &;
 
-  const char* code() const { return error_code().id; }
+  const char* code() const { return error_code().id; }  // "H0101"
   ErrorCode error_code() const;
   bool is(const ErrorCode& code) const;
   bool is_transient() const { return error_code().kind == ErrorCode::transient; }
   // True if the error is an answer about the requested thing (such as "it does not exist"), false
   // if there was no answer (such as a server that cannot be reached).
   bool is_answer() const { return error_code().kind == ErrorCode::lasting; }
-  const std::string& what() const;
-  const std::vector<std::string>& where() const;
-  const std::string& remedy() const;
+  const std::string& what() const;                // the message, without code, places and remedy
+  const std::vector<std::string>& where() const;  // the places, innermost first
+  const std::string& remedy() const;              // "": none
 
-  // The three-part text above, without a trailing line break.
+  // The printed form at the top of this file, without a line break at the end.
   std::string text() const;
 
  private:
   template <class T>
   friend class Result;
   struct Said;
-  Error() = default;  // of a Result that has a value
+  Error() = default;  // the unused error of a Result that has a value
   Said& said() const;
   void forget();
 
   Said* said_ = nullptr;
 };
 
-// A value or an Error.
+// Either a value or an Error. Check ok() first: value(), * and -> throw a Bug if there is an Error. error() may be
+// used only if ok() is false.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -127,27 +130,28 @@ class [[nodiscard]] Result {
   }
 
   std::optional<T> value_;
-  Error error_;  // has content if there is no value
+  Error error_;  // set if there is no value
 };
 
 struct Ok {};
-using Status = Result<Ok>;  // success carries nothing: return Ok{};
+using Status = Result<Ok>;  // for functions without a value: `return Ok{};` is success
 
-// A mistake in hone itself: caught in run/, printed with a request to report it, exit status 3.
+// A mistake in hone itself. The main program (src/run) catches it, prints it with a request to report it, and exits
+// with status 3.
 class Bug : public std::logic_error {
  public:
   using std::logic_error::logic_error;
 };
 [[noreturn]] void throw_bug(const char* file, int line, std::string message);
 
-// Throws Bug with the fmt-formatted message when `cond` holds.
+// Throws a Bug if `cond` is true. The other arguments are the message: a format string of fmt and its values.
 #define HONE_BUG_IF(cond, ...)                                           \
   do {                                                                   \
     if (__builtin_expect(static_cast<bool>(cond), 0))                    \
       ::hone::throw_bug(__FILE__, __LINE__, ::fmt::format(__VA_ARGS__)); \
   } while (0)
 
-// Value of a Result, or return its Error from the enclosing function.
+// An expression: the value of the Result `expr`. If it has an Error, the enclosing function returns that Error.
 #define HONE_TRY(expr)                                                         \
   ({                                                                           \
     auto&& hone_r_ = (expr);                                                   \
@@ -155,7 +159,8 @@ class Bug : public std::logic_error {
     std::move(hone_r_).value();                                                \
   })
 
-// The nearest of `candidates` to `word` (edit distance, at most a third of its length), or "".
+// The candidate with the smallest edit distance to `word`; the first one of several. "" if every distance is larger
+// than a third of the length of `word` (and larger than 1). For messages such as "did you mean ...".
 std::string nearest_name(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// Reports the Error that ended a process to its parent: a line of JSON, written to the descriptor
-// whose number is in HONE_ERROR_FD. The last of several lines counts.
+// Reports the Error that ended a process to its parent. The process writes a line of JSON to the file descriptor whose
+// number is in the environment variable HONE_ERROR_FD. The parent uses the last line.
 //   {"error": "cannot read https://...", "code": "H0107", "where": [], "todo": "check the network",
 //    "kind": "transient"}
 #pragma once
@@ -14,15 +14,17 @@ namespace hone {
 
 inline constexpr const char* kErrorVariable = "HONE_ERROR_FD";
 
-// Call when a program starts: the programs that it starts itself do not get the descriptor.
+// Reads and removes HONE_ERROR_FD, so that programs which this one starts do not inherit the descriptor. Call it once
+// when the program starts.
 void take_error_descriptor();
-// Writes the error there; does nothing if HONE_ERROR_FD was not set.
+// Writes the error to that descriptor. Does nothing if HONE_ERROR_FD was not set.
 void report_error(const Error& error);
 
-// {"error", "code", "where", "todo"}
+// An object with the members "error", "code", "where" and "todo" above, without "kind".
 OrderedJson error_json(const Error& error);
+// The line above with its line break. "kind" is left out if the kind is ErrorCode::lasting.
 std::string report_line(const Error& error);
-// The error in the last of such lines; none if there is no such line.
+// The error in the last line of this form; other lines are ignored. nullopt if there is no line of this form.
 std::optional<Error> reported_error(std::string_view lines);
 
 }  // namespace hone

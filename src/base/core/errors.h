@@ -1,4 +1,4 @@
-// Error codes of the room: H00xx.
+// The error codes of src/base/core, H00xx, as constants.
 #pragma once
 
 #include "base/core/error.h"

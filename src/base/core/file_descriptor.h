@@ -1,4 +1,4 @@
-// An open file of this process, closed once.
+// A file descriptor that its owner closes: movable, not copyable. -1: no open file.
 #pragma once
 
 #include <unistd.h>

@@ -1,5 +1,5 @@
-// An array that grows in place. A std::vector holds its elements twice while it moves them; here the system moves the
-// pages of a large block (realloc), so the peak is the final size.
+// An array that grows without a second copy of its elements. A std::vector holds old and new block while it grows. Here
+// realloc() lets the kernel move the pages of a large block, so the peak memory is that of the new block.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,8 @@ class GrowingArray {
   const T& operator[](size_t i) const { return data_[i]; }
   const T& back() const { return data_[size_ - 1]; }
 
-  // `values` are not elements of this array.
+  // Adds copies at the end. `values` must not point into this array. Throws std::bad_alloc without memory, as
+  // push_back() does.
   void append(std::span<const T> values) {
     const size_t all = size_ + values.size();
     if (all > capacity_) set_capacity(std::max(all, capacity_ + capacity_ / 2));
@@ -40,8 +41,9 @@ class GrowingArray {
     size_ = all;
   }
   void push_back(T value) { append({&value, 1}); }
+  // Removes all elements after the first `count`. Keeps the memory, as clear() does.
   void keep_first(size_t count) { size_ = std::min(size_, count); }
-  void clear() { size_ = 0; }  // keeps the memory
+  void clear() { size_ = 0; }
   void shrink_to_fit() {
     if (size_ < capacity_) set_capacity(size_);
   }

@@ -1,6 +1,6 @@
-// FNV-1a with 64 bits: a hash of names and rows that may be kept in files, because its values never
-// change. Not for tables of keys that outsiders choose: collisions are easy to make.
-//   H(x1 ... xn) = (...((basis ^ x1) * prime) ^ ...) ^ xn) * prime   (fnvhash.github.io)
+// FNV-1a with 64 bits, a hash of names and rows. It may be kept in files, because its values never change. Do not use
+// it for tables whose keys outsiders choose: collisions are easy to make.
+//   H(x1 ... xn) = ((...((basis ^ x1) * prime) ^ ...) ^ xn) * prime   (fnvhash.github.io)
 #pragma once
 
 #include <cstdint>

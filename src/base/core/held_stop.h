@@ -1,20 +1,22 @@
-// A stop request that waits until all ranks of a run know of it: they stop after the same step.
+// Holds back SIGINT and SIGTERM until all ranks of a run know of the stop, so that all ranks stop after the same step.
+// While a HeldStops exists, a signal does not change stop_requested() (base/core/signals.h).
 //
-//   const HeldStops held;                 // signals wait from here on
-//   if (HeldStops::waiting() != 0) ...    // tell the other ranks
-//   request_stop(SIGTERM);                // all know of it: stop_requested() is true from here on
+//   const HeldStops held;                 // from here on signals are held back
+//   if (HeldStops::waiting() != 0) ...    // a signal came: send it to the other ranks
+//   request_stop(SIGTERM);                // all ranks know of it: stop_requested() is true from here on
 #pragma once
 
 namespace hone {
 
 class HeldStops {
  public:
-  // `on`: false does nothing. Ranks that are threads of this process have one each.
+  // `on` false: the object does nothing. If ranks are threads of this process, each has its own HeldStops.
   explicit HeldStops(bool on = true);
-  ~HeldStops();  // of the last one: a signal that still waits becomes a stop request
+  // If this is the last HeldStops of the process, a signal that is still held back becomes a stop request.
+  ~HeldStops();
   HeldStops(const HeldStops&) = delete;
 
-  // The signal that waits: 0, SIGINT or SIGTERM. A second SIGINT ends the program at once.
+  // The signal that is held back: SIGINT or SIGTERM; 0: none. A second SIGINT ends the program at once.
   static int waiting();
 
  private:

@@ -1,4 +1,4 @@
-// Reads and writes JSON as Python's json module does.
+// Reads and writes JSON in the form of Python's json module. The values are those of nlohmann::json.
 #pragma once
 
 #include <map>
@@ -23,8 +23,8 @@
 
 #include "base/core/error.h"
 
-// Members that most files use are compiled once, in json_library.cc. (The whole class would include
-// CBOR, BSON and other formats.)
+// Explicit instantiations: these members, which most files use, are compiled once, in json_library.cc. (The whole class
+// would include CBOR, BSON and other formats.)
 #define HONE_JSON_PARSER(EXTERN, J, INPUT)                 \
   EXTERN template class nlohmann::detail::lexer<J, INPUT>; \
   EXTERN template class nlohmann::detail::parser<J, INPUT>;
@@ -38,8 +38,8 @@
   HONE_JSON_PARSER(EXTERN, J, nlohmann::detail::input_stream_adapter)                            \
   HONE_JSON_PARSER(EXTERN, J, nlohmann::detail::iterator_input_adapter<const char*>)             \
   HONE_JSON_PARSER(EXTERN, J, nlohmann::detail::iterator_input_adapter<std::string::const_iterator>)
-// The library's own takes memory, for values of any depth: without memory it would end the program. hone's
-// values are at most kJsonMaxDepth deep.
+// Replaces the library's destroy(), which allocates memory to destroy values of any depth and would end the program if
+// there is no memory. These are recursive: hone's values are at most kJsonMaxDepth deep.
 template <>
 void nlohmann::json::json_value::destroy(nlohmann::detail::value_t);
 template <>
@@ -52,77 +52,82 @@ namespace hone {
 using Json = nlohmann::json;                 // keys in sorted order
 using OrderedJson = nlohmann::ordered_json;  // keys in the order of the file
 
+// A place in a text. Lines and columns count from 1; a column is a byte.
 struct TextPlace {
-  int64_t line = 1, column = 1;  // both from 1; columns count bytes
+  int64_t line = 1, column = 1;
 };
-// The place of each value of a text, by its JSON pointer ("/zero_optimization/stage"). If a key is
-// given twice, its places are in the order of the text.
+// Maps the path of each value in a text to the place where the value begins. The path has "/" and the key or array
+// index for each level ("/zero_optimization/stage"; "" is the whole text): a JSON pointer whose keys are not escaped.
+// If an object has a key twice, the map has both places, in the order of the text.
 using JsonPlaces = std::multimap<std::string, TextPlace>;
 
-// Nesting allowed in a text; deeper is Error H0002.
+// The largest number of nested objects and arrays in a text. Deeper texts are Error H0002.
 inline constexpr int kJsonMaxDepth = 256;
 
 struct JsonRules {
-  bool strict = false;       // RFC 8259: no NaN, no Infinity, no lone surrogate, no number that a
-                             // double cannot hold
-  bool unique_keys = false;  // no key twice in one object
-  int max_depth = kJsonMaxDepth;
-  JsonPlaces* places = nullptr;
+  // Follows RFC 8259: refuses NaN, Infinity, a lone surrogate, and a number that is too large for a double.
+  bool strict = false;
+  bool unique_keys = false;       // refuses a key that appears twice in one object
+  int max_depth = kJsonMaxDepth;  // the largest number of nested objects and arrays
+  JsonPlaces* places = nullptr;   // not null: receives the place of each value
 };
-// The fault of a refused text, and its place.
+// The reason why a text is refused, and its place.
 struct JsonFault {
-  ErrorCode code;  // H0001 or H0002
-  std::string what;
+  ErrorCode code;    // H0001: the syntax is wrong; H0002: it is nested too deeply
+  std::string what;  // the reason, without name and place
   TextPlace place;
 };
-// Parses like parse_json below, but by these rules, and returns a fault in place of an Error; none:
-// the text is accepted. For callers that write their own message.
+// Parses one JSON value into `value` by the given rules. Returns nullopt if the text is accepted. For callers that
+// write their own message; parse_json() below describes the syntax.
 std::optional<JsonFault> parse_json(std::string_view text, const JsonRules& rules, Json& value);
 std::optional<JsonFault> parse_json(std::string_view text, const JsonRules& rules,
                                     OrderedJson& value);
 
-// Parses one JSON value; text after it is an error. Messages begin with name:line:column; `name` is
-// a file or "--flag". Accepts a UTF-8 byte order mark, NaN, Infinity and -Infinity. If a key is
-// given twice, the last value counts. Integers beyond 64 bits become doubles; a lone surrogate
-// escape becomes U+FFFD. Errors H0001 (syntax, bytes that are not UTF-8), H0002.
+// Parses one JSON value; text after it is an error. `name` says where the text comes from, such as a file or "--flag";
+// messages begin with name:line:column. Accepts a UTF-8 byte order mark, NaN, Infinity and -Infinity. If a key is
+// given twice, the last value counts. Integers beyond 64 bits become doubles; a lone surrogate escape becomes U+FFFD.
+// `places` not null: receives the place of each value. Errors: H0001 if the syntax is wrong or bytes are not UTF-8,
+// H0002 if the text is nested deeper than kJsonMaxDepth.
 Result<Json> parse_json(std::string_view text, const std::string& name,
                         JsonPlaces* places = nullptr);
 Result<OrderedJson> parse_ordered_json(std::string_view text, const std::string& name);
 
-// read_file and parse_json; the name in messages is the path.
+// read_file() and parse_json() with the path as the name. Errors: H0003 if the file cannot be read, H0001 and H0002 of
+// parse_json().
 Result<Json> read_json_file(const std::string& path, JsonPlaces* places = nullptr);
 
 struct JsonStyle {
-  int indent = -1;     // -1: one line with ", " and ": "
-  bool ascii = false;  // escape all that is not ASCII (Python's default)
+  // The number of blanks for each level, with each member on its own line; -1: one line with ", " and ": ".
+  int indent = -1;
+  bool ascii = false;  // true: characters outside ASCII become \uXXXX, as in Python's default
 };
-// The text of a value. Doubles have the form of Python's repr: the shortest digits that read back
-// as an equal double (5e-05, 1.0, NaN, Infinity).
-// Bytes that are not UTF-8 become U+FFFD. No line break at the end.
+// The text of a value, without a line break at the end. Doubles have the form of double_text(). Bytes that are not
+// UTF-8 become U+FFFD.
 std::string dump_json(const Json& value, JsonStyle style = {});
 std::string dump_json(const OrderedJson& value, JsonStyle style = {});
 
-// The member `key` of an object if it is a text, else "".
+// The member `key` of `object` if it is a string; "" if it is not, or if `object` has no such member.
 template <class J>
 std::string text_at(const J& object, const char* key) {
   const auto it = object.is_object() ? object.find(key) : object.end();
   return it != object.end() && it->is_string() ? it->template get<std::string>() : "";
 }
-// The member `key` of an object, whatever its type; null if there is none.
+// The member `key` of `object`, of any type; a JSON null if there is none or `object` is not an object. The reference
+// is valid as long as `object`.
 template <class J>
 const J& value_at(const J& object, const char* key) {
   static const J kNull = nullptr;
   const auto it = object.is_object() ? object.find(key) : object.end();
   return it != object.end() ? *it : kNull;
 }
-// The member `key` of an object if it is a whole number, else 0.
+// The member `key` of `object` if it is an integer; 0 if it is not, or if there is none.
 template <class J>
 int64_t whole_at(const J& object, const char* key) {
   const J& value = value_at(object, key);
   return value.is_number_integer() ? value.template get<int64_t>() : 0;
 }
 
-// The shortest text that reads back as the same double, in the form of Python's repr.
+// The shortest text that reads back as the same double, in the form of Python's json module: 5e-05, 1.0, NaN, Infinity.
 std::string double_text(double value);
 
 }  // namespace hone

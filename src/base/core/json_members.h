@@ -1,5 +1,6 @@
-// Adds members to an object that keeps the order of its text. Each key costs the logarithm of their
-// number, whoever wrote the text.
+// Adds members to an OrderedJson object, which keeps its members in the order of the text. OrderedJson itself compares
+// a new key with all keys before it. Here a lookup takes logarithmic time for every text, also one that an attacker
+// wrote.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +10,17 @@
 
 namespace hone {
 
-// J: OrderedJson.
+// J is OrderedJson.
 template <class J>
 class OrderedMembers {
  public:
-  // `object` is an empty object that must outlive this, and is changed through it alone.
+  // `object` must be an empty JSON object, must outlive the OrderedMembers, and must not be changed in another way.
   explicit OrderedMembers(J& object)
       : members_(object.template get_ref<typename J::object_t&>()), sorted_(ByKey{*this}) {}
   OrderedMembers(const OrderedMembers&) = delete;
 
   bool contains(std::string_view key) const { return find(key) < members_.size(); }
-  // The value of that key, null if it is new; valid until the next call.
+  // The value of `key`. A new key is added with a JSON null. The reference is valid until the next call.
   J& operator[](const std::string& key) {
     if (const size_t known = find(key); known < members_.size()) return members_[known].second;
     members_.emplace_back(key, nullptr);
@@ -27,11 +28,11 @@ class OrderedMembers {
       for (size_t i = sorted_.size(); i < members_.size(); ++i) sorted_.insert(i);
     return members_.back().second;
   }
-  // Comparisons of two keys so far.
+  // The number of comparisons of two keys so far, for tests.
   int64_t compared() const { return compared_; }
 
  private:
-  // Fewer members are compared one by one.
+  // Up to this number of members, keys are compared one by one.
   static constexpr size_t kFew = 16;
   struct ByKey {
     using is_transparent = void;
@@ -44,7 +45,7 @@ class OrderedMembers {
       return key(a) < key(b);
     }
   };
-  // The place of the key; members_.size(): there is none.
+  // The index of the key in members_; members_.size() if there is none.
   size_t find(std::string_view key) const {
     if (members_.size() > kFew) {
       const auto it = sorted_.find(key);
@@ -57,8 +58,8 @@ class OrderedMembers {
     return members_.size();
   }
 
-  typename J::object_t::Container& members_;  // whose [] takes places, not keys
-  std::set<size_t, ByKey> sorted_;            // of all members, once they are not few
+  typename J::object_t::Container& members_;  // the object as a vector: [] takes an index
+  std::set<size_t, ByKey> sorted_;            // indices in the order of keys; empty up to kFew
   mutable int64_t compared_ = 0;
 };
 

@@ -21,41 +21,44 @@ namespace hone {
 
 enum class LogLevel { kError, kWarning, kInfo, kDebug };
 
-// Lines above this level are dropped; kInfo at start.
+// Drops lines of later levels: with kWarning, lines of kInfo and kDebug. The level is kInfo at start.
 void set_log_level(LogLevel level);
 LogLevel log_level();
-std::string_view severity_of(LogLevel level);  // "INFO", "WARNING", as syslog and clouds name it
+std::string_view severity_of(LogLevel level);  // "ERROR", "WARNING", "INFO", "DEBUG"
 
-// Writes one line (a line break is added); warnings and errors begin with "warning: ", "error: ".
+// Writes one line and a line break. Puts "warning: " or "error: " before lines of these levels. Secrets that the line
+// has are redacted (base/core/redact.h).
 void log_line(LogLevel level, std::string_view line);
 
-// Sends the finished text to `sink` instead of standard error; an empty function restores it.
+// Sends the finished text (lines with line breaks) to `sink` instead of standard error. An empty function restores
+// standard error.
 void set_log_sink(std::function<void(std::string_view)> sink);
 
-// One line of the log, for those who keep or send it.
+// One line of the log, for code that keeps it or sends it.
 struct LogRecord {
   LogLevel level = LogLevel::kInfo;
-  double wall_seconds = 0;
-  int64_t step = -1;         // of set_log_step(); -1: there is none yet
-  std::string_view message;  // without "warning: "
+  double wall_seconds = 0;   // since 1970-01-01 UTC
+  int64_t step = -1;         // from set_log_step(); -1: none yet
+  std::string_view message;  // without "warning: " or "error: "
   std::string_view data;     // members of a JSON object, "\"loss\":2.5,\"rate\":1e-4", or ""
 };
-// Called with every line that is printed, in order. It must not log. An empty function ends it.
+// Calls `listener` with every line that is printed, in order, from any thread but one at a time. The listener must not
+// log. An empty function removes it.
 void set_log_listener(std::function<void(const LogRecord&)> listener);
 
-// json: one object a line, in the form that Cloud Logging and other agents parse: severity,
-// message, time, the members of LogRecord::data, and labels. Progress is then plain lines, and
-// standard error has nothing else. https://cloud.google.com/logging/docs/structured-logging
+// kJson: one JSON object a line, in the form that Cloud Logging and other agents parse: severity, message, time, the
+// members of LogRecord::data, and labels. Progress is then plain lines too, and standard error has nothing else.
+// https://cloud.google.com/logging/docs/structured-logging
 enum class LogFormat { kText, kJson };
 void set_log_format(LogFormat format);
 LogFormat log_format();
 using LogLabels = std::vector<std::pair<std::string, std::string>>;
-void set_log_labels(LogLabels labels);  // of every line: run, host, rank
-void set_log_step(int64_t step);        // the label `step` from here on
-// The line of `format` json, without a line break.
+void set_log_labels(LogLabels labels);  // names and values for every kJson line: run, host, rank
+void set_log_step(int64_t step);        // the step of training, for the records from here on
+// The line of a record in the format kJson, without a line break.
 std::string log_json(const LogRecord& record, const LogLabels& labels);
 
-// Whether standard error has colours (base/core/color.h).
+// Returns true if text on standard error has colours (base/core/color.h).
 bool log_in_color();
 
 template <class... Args>
@@ -79,34 +82,35 @@ void log_debug(fmt::format_string<Args...> f, Args&&... args) {
   }
 }
 
-// A bar that redraws in place on a terminal (at most ten times a second); elsewhere, a plain line
-// every `line_seconds` and at the end. Shows time left from the average speed so far. One bar
-// is drawn at a time; log lines appear above it. Hidden when the level is below kInfo.
+// The progress of long work. On a terminal it is a bar, redrawn in place at most ten times a second; elsewhere it is a
+// plain line every `line_seconds` and at the end. It shows the time left, from the average speed so far. Use one
+// Progress at a time; log lines appear above its bar. Nothing is shown if the log level is kWarning or kError.
 class Progress {
  public:
   struct Options {
-    Clock* clock = &system_clock();
-    double line_seconds = 10;
-    int force_terminal = -1;  // tests: 1 or 0 instead of asking standard error
-    int64_t start = 0;        // units that were done before (a resumed run)
-    bool bytes = false;       // units are bytes: printed as 1.5 GiB
+    Clock* clock = &system_clock();  // not owned
+    double line_seconds = 10;        // the time between plain lines
+    int force_terminal = -1;  // for tests: 1 terminal, 0 none; -1: whether standard error is one
+    int64_t start = 0;        // units that an earlier run did; they do not count for the speed
+    bool bytes = false;       // a unit is a byte: shown as 1.5 GiB
   };
+  // `total` is the number of units of the work; 0: unknown.
   Progress(std::string title, int64_t total, Options options);
   Progress(std::string title, int64_t total) : Progress(std::move(title), total, Options{}) {}
   ~Progress() { finish(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // `done` of `total` units are done; `text` (loss, speed) ends the line.
+  // Sets the number of units that are done, Options::start included. `text` (loss, speed) ends the line.
   void update(int64_t done, std::string_view text = {});
-  // The last line; later calls do nothing.
+  // Shows the last line. Later calls of update() and finish() do nothing.
   void finish();
-  // Whether it is a bar; else lines.
+  // Returns true if the progress is a bar, false if it is plain lines.
   bool on_terminal() const { return terminal_; }
 
  private:
   std::string line(bool terminal) const;
-  std::string bar() const;  // the line without what a terminal has no room for
+  std::string bar() const;  // the line, cut to the width of the terminal
   std::string title_;
   int64_t total_, done_;
   std::string text_;

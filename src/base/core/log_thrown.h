@@ -1,4 +1,4 @@
-// Threads that continue, whatever a part of their work throws.
+// Logs exceptions in a thread that must continue after them, such as one that answers requests.
 //
 //   for (;;) log_if_thrown("a request", [&] { answer(next()); });
 #pragma once
@@ -11,8 +11,8 @@
 
 namespace hone {
 
-// Calls f, and logs what it throws: "WHAT ended in an error: WHY". False: f threw. Without memory for the line there is
-// none.
+// Calls f. If f throws a std::exception, logs "WHAT ended in an error: WHY" as a warning and returns false, else
+// returns true. `what` names the work. If there is no memory for the line, nothing is logged.
 template <class F>
 bool log_if_thrown(std::string_view what, F&& f) {
   try {

@@ -1,4 +1,5 @@
-// Lines of the log and errors that fit a terminal. A command to copy, JSON and what is in quotes are not broken.
+// Breaks lines of the log, errors and reports so that they fit a terminal. Commands to copy (from "hone", "curl",
+// "python3" or "make" to the end of the line), JSON and quoted texts are not broken.
 #pragma once
 
 #include <unistd.h>
@@ -8,21 +9,25 @@
 
 namespace hone {
 
-// Breaks a line of the form "word        text, text; text": after a comma or a semicolon if that fills half a
-// row, else between words, so that no part has more columns than `width` if the texts allow it. Later parts
-// begin below the text. Lines of another form stay as they are.
+// Breaks a line of the log, "word        text, text; text" with the text in column kTextColumn, into parts of at most
+// `width` columns. It is broken after a comma or semicolon if that fills at least half of `width`, else between words.
+// Later parts are indented to kTextColumn. A part without a place to break stays longer. Lines of another form
+// (has_text_column() is false) are not changed.
 std::string wrap_line(std::string_view line, size_t width);
-// The same for a whole sentence, from the first column on. `width` 0: there is no terminal.
+// Breaks a sentence in the way of wrap_line(); later parts begin in column 0. `width` 0: returns the text unchanged.
 std::string wrap_text(std::string_view text, size_t width);
-// The same for Error::text(), whose places stay as they are. `width` 0: there is no terminal.
+// Breaks Error::text() in the way of wrap_line(); later parts are indented to the column of the message. A place (a
+// line with "at") is broken only after its first comma or semicolon. `width` 0: returns the text unchanged.
 std::string wrap_error(std::string_view text, size_t width);
-// Whether a line has a word and, from column kTextColumn on, a text.
+// Returns true if a line begins with a word and has a text in column kTextColumn, with only blanks between.
 bool has_text_column(std::string_view line);
+// The column of the text in a line of the log, counted from 0.
 inline constexpr size_t kTextColumn = 12;
-// The same for a report: parts of a line begin below its last cell, which two blanks set apart, and those of a
-// sentence two columns further in. `width` 0: there is no terminal.
+// Breaks each line of a report in the way of wrap_line(). Cells of a line are separated by two blanks: only the last
+// cell is broken, and its later parts are indented to its column. A line without cells is a sentence, and its later
+// parts are indented by two columns. `width` 0: returns the text unchanged.
 std::string wrap_report(std::string_view text, size_t width);
-// Columns of the terminal at a descriptor, standard error unless given; 0: it is none.
+// The columns of the terminal at a file descriptor; 0 if it is not a terminal or has at most 20 columns.
 size_t terminal_columns(int fd = STDERR_FILENO);
 
 }  // namespace hone

@@ -9,7 +9,7 @@ Probe probe_versions();
 Probe probe_processor();
 Probe probe_memory();
 Probe probe_memory_nodes();
-// Limits of this process by `ulimit`, and processor time of its cgroup.
+// The limits of this process from `ulimit`, and the limit of processor time of its cgroup.
 Probe probe_limits();
 Probe probe_huge_pages();
 

@@ -1,4 +1,5 @@
-// Memory of this process, and the memory that the machine and its cgroup leave it.
+// Reads the memory that this process uses, and the memory that the machine and the cgroups (base/core/cgroup.h) leave
+// to it.
 #pragma once
 
 #include <cstdint>
@@ -7,27 +8,30 @@
 namespace hone {
 
 struct MemoryReading {
-  int64_t rss_anon_bytes = 0;  // of this process
-  int64_t rss_shmem_bytes = 0;
-  int64_t rss_file_bytes = 0;
-  int64_t rss_peak_bytes = 0;  // VmHWM
-  int64_t total_bytes = 0;     // of the machine
-  int64_t available_bytes = 0;
-  std::optional<int64_t> limit_bytes;       // the least of the cgroups
-  std::optional<int64_t> group_free_bytes;  // the part that their processes leave free (cgroup.h)
-  // Memory that this process may hold: the smaller of machine and cgroup.
+  // Resident memory of this process, from /proc/self/status; 0: unknown.
+  int64_t rss_anon_bytes = 0;   // RssAnon: anonymous pages
+  int64_t rss_shmem_bytes = 0;  // RssShmem: shared memory
+  int64_t rss_file_bytes = 0;   // RssFile: pages of mapped files
+  int64_t rss_peak_bytes = 0;   // VmHWM: the largest sum of the three so far
+  // Memory of the machine, from /proc/meminfo; 0: unknown.
+  int64_t total_bytes = 0;      // MemTotal
+  int64_t available_bytes = 0;  // MemAvailable
+  // Cgroup::memory_limit_bytes and Cgroup::memory_free_bytes; nullopt: no limit.
+  std::optional<int64_t> limit_bytes;
+  std::optional<int64_t> group_free_bytes;
+  // The memory that this process may hold: the smaller of the machine's memory and the cgroups' limit.
   int64_t usable_bytes() const;
-  // Further memory that this process may take now: at most the machine's available memory, and at
-  // most the rest of the cgroups' limits after all their processes.
+  // The further memory that this process may take now: the minimum of the machine's available memory, the limit less
+  // the anonymous and shared pages of this process, and the memory that all processes of the cgroups leave free.
   int64_t free_bytes() const;
 };
 MemoryReading read_memory();
-// Limits anonymous and shared pages of this process while it reads data of unknown size; readers
-// check it. There is no limit at first.
+// Sets a ceiling for the anonymous and shared pages of this process, for readers of data of unknown size. Nothing
+// enforces it: a reader calls bytes_above_ceiling() and stops. At start there is no ceiling.
 void set_memory_ceiling(int64_t bytes);
-// Bytes by which the process exceeds that limit now; at most 0 if it does not.
+// The bytes by which this process exceeds the ceiling now; 0 or negative if it does not exceed it.
 int64_t bytes_above_ceiling();
-// Bytes of a block that are in memory now, in whole pages.
+// The bytes of the block [data, data + bytes) that are in memory now; counts whole pages, at most `bytes`.
 int64_t resident_bytes(const void* data, int64_t bytes);
 
 }  // namespace hone

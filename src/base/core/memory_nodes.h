@@ -1,4 +1,4 @@
-// Memory nodes (NUMA): memory that is near some cores and far from others.
+// Memory nodes (NUMA): parts of the machine's memory, each of which is near some cores and far from others.
 #pragma once
 
 #include <cstddef>
@@ -7,23 +7,24 @@
 
 namespace hone {
 
-// The numbers of a list as Linux writes it, "0-1,4\n", ascending; empty when it is none.
+// The numbers in a list in Linux's form, in ascending order: "0-1,4\n" is {0, 1, 4}. Empty if the text is not such a
+// list.
 std::vector<int> parse_node_list(std::string_view text);
-// Nodes with memory that a process may use: /sys/devices/system/node/has_memory, and of
-// /proc/self/status the line Mems_allowed_list (absent: all).
+// The nodes that have memory and that a process may use, in ascending order. `has_memory` is the text of
+// /sys/devices/system/node/has_memory; `status` is that of /proc/PID/status, whose line Mems_allowed_list counts. If
+// `status` has no such line, all nodes with memory are usable.
 std::vector<int> usable_nodes(std::string_view has_memory, std::string_view status);
-std::vector<int> usable_nodes();  // of this process
+std::vector<int> usable_nodes();  // the usable nodes of this process
 
-// The policy of memory that has none of its own, from get_mempolicy(2).
+// MPOL_DEFAULT of Linux: memory is taken from the node of the core that first touches it.
 inline constexpr int kDefaultMemoryPolicy = 0;
-int memory_policy();  // also if the system has no policy or does not report it
-// Whether pages are interleaved over the nodes: there are several nodes, and numactl did not choose
-// a policy.
+// The memory policy of the calling thread (get_mempolicy(2)); kDefaultMemoryPolicy if the system does not report it.
+int memory_policy();
+// Returns true if interleave_over_nodes() has an effect: there are several nodes, and numactl did not choose a policy.
 bool wants_interleaving(size_t nodes, int policy);
 
-// Interleaves the pages of a block over the usable nodes, for memory of which every thread reads
-// all. Call it before the block is touched. Returns false if nothing was changed. `data` starts a
-// page.
+// Interleaves the pages of a block over the usable nodes, for memory that every thread reads completely. `data` is the
+// start of a page. Call it before the block is first touched. Returns false if nothing was changed.
 bool interleave_over_nodes(void* data, size_t bytes);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Libraries that are loaded while the program runs, and stay loaded. No other file calls dlopen().
+// Shared libraries that are loaded while the program runs and are never unloaded. No other file calls dlopen().
 #pragma once
 
 #include <string>
@@ -9,12 +9,13 @@ namespace hone {
 
 class Module {
  public:
-  // A function of the library, of a type such as `int (*)(unsigned)`; null if it has none of this name.
+  // The function `name` of the library. F is its pointer type, such as `int (*)(unsigned)`. Null if the library has no
+  // function of this name.
   template <class F>
   F symbol(const char* name) const {
     return reinterpret_cast<F>(find(name));
   }
-  std::string folder() const;  // where the loader found it
+  std::string folder() const;  // the folder in which the loader found the library; "": unknown
 
  private:
   friend Result<Module> load_module(const std::string& file);
@@ -23,10 +24,11 @@ class Module {
   void* handle_;
 };
 
-// `file`: a path, or a name that the system's loader looks for. Error H0005.
+// Loads a library. `file` is a path, or a file name that the system's loader searches. Error H0005 if it cannot be
+// loaded.
 Result<Module> load_module(const std::string& file);
-// A module of hone itself, in the program's folder, in bin/ or ../bin, ../lib or ../lib/hone from there.
-// Error H0005.
+// Loads a library of hone itself from the program's folder, or from bin, ../bin, ../lib or ../lib/hone below that
+// folder, in this order. Error H0005 if it is not there or cannot be loaded.
 Result<Module> load_beside_program(const std::string& name);
 
 }  // namespace hone

@@ -1,4 +1,5 @@
-// A fact that a room finds on this machine; `hone doctor` shows the probes of all rooms.
+// A fact about this machine, such as its processor. Each library of hone has functions that find such facts; `hone
+// doctor` shows all of them.
 #pragma once
 
 #include <string>
@@ -11,7 +12,7 @@ struct Probe {
   std::string topic = "";   // "processor"
   std::string text = "";    // the fact, for people
   std::string remedy = "";  // how to install the missing part; "": nothing is missing
-  OrderedJson facts = {};   // members of the report for programs
+  OrderedJson facts = {};   // an object; `hone doctor` puts its members into its JSON report
 };
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Runs other programs and waits for their end.
+// Runs other programs and waits for their end. Facts about this process. Quoting for a shell.
 #pragma once
 
 #include <map>
@@ -12,25 +12,29 @@ namespace hone {
 
 bool is_terminal(int fd);
 std::string host_name();    // of this machine
-std::string own_program();  // the file of this program, "/usr/bin/hone"
+std::string own_program();  // the path of this program's file, "/usr/bin/hone"
 
-// A word of a shell's command, in quotes if it needs them.
+// Quotes a word for a POSIX shell; a word that needs no quotes is returned unchanged.
 std::string shell_word(const std::string& word);
+// The words of a command, quoted and separated by blanks.
 std::string shell_line(const std::vector<std::string>& words);
 
 struct CommandOptions {
-  std::string input = {};      // the program's standard input
-  std::string folder = {};     // its working folder; "" = ours
-  double timeout_seconds = 0;  // 0 = none; when it passes the program is killed
-  std::map<std::string, std::string> environment = {};  // added to ours
+  std::string input = {};      // the text for the program's standard input
+  std::string folder = {};     // the program's working folder; "": the folder of this process
+  double timeout_seconds = 0;  // the program is killed after this time; 0: no limit
+  // Variables for the program, in addition to those of this process, which they replace.
+  std::map<std::string, std::string> environment = {};
 };
 struct CommandOutput {
-  int status = 0;  // exit status, or 128 + signal
-  bool timed_out = false;
-  std::string out, err;
-  std::optional<Error> error;  // the last one of hone, if it was the program or started by it
+  int status = 0;          // the exit status, or 128 + signal
+  bool timed_out = false;  // the program was killed after timeout_seconds
+  std::string out, err;    // the texts of standard output and standard error
+  // The last Error that the program reported, if it is hone or starts hone (base/core/error_report.h).
+  std::optional<Error> error;
 };
-// Runs argv[0] (searched in PATH) and waits. Error H0004 when it cannot be started.
+// Runs argv[0] (searched in PATH) with the words `argv` and waits for its end. A program that fails is not an Error:
+// check `status`. Error H0004 if it cannot be started.
 Result<CommandOutput> run_command(const std::vector<std::string>& argv,
                                   const CommandOptions& options = {});
 

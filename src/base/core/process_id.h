@@ -1,4 +1,5 @@
-// Identifies a process: numbers are reused, and other machines and containers have numbers of their own.
+// Identifies a process for longer than its process number does: the system reuses numbers, and other machines and
+// containers have their own.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +8,14 @@
 
 namespace hone {
 
-// The fields of /proc/PID/stat after the name; empty if there is no such process. A zombie counts as gone.
+// The fields of /proc/PID/stat (proc(5)) after the program's name: element 0 is the state. Empty if there is no such
+// process, or if it is a zombie.
 std::vector<std::string> stat_fields(int64_t pid);
-// The start of a process, in clock ticks since boot; with the number it identifies a process. "" if there is none.
+// The start time of a process in clock ticks since boot, as decimal digits. Process number and start time together
+// identify a process. "" if there is no such process.
 std::string start_of_process(int64_t pid);
-// Equal for processes in which a number means the same process: the boot of this machine, and the container.
+// A text that identifies the boot of this machine and the PID namespace (the container). Two processes with equal texts
+// mean the same process by the same process number.
 std::string process_space();
 
 }  // namespace hone

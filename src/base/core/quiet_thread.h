@@ -1,15 +1,15 @@
-// Ranks of a run that are threads of one process: rank 0 logs, the others log errors alone.
+// Limits the log of one thread to errors. If the ranks of a run are threads of one process, only rank 0 logs all lines.
 //
-//   const QuietThread quiet(rank > 0);   // lines of this thread above errors are dropped
+//   const QuietThread quiet(rank > 0);   // from here on this thread logs errors only
 #pragma once
 
 namespace hone {
 
 class QuietThread {
  public:
-  // `on`: false does nothing.
+  // `on` false: the object does nothing.
   explicit QuietThread(bool on = true);
-  ~QuietThread();
+  ~QuietThread();  // the thread logs all lines again
   QuietThread(const QuietThread&) = delete;
 
  private:

@@ -1,4 +1,4 @@
-// Reads Linux's small files: /proc and /sys.
+// Reads small files of Linux in /proc and /sys. A file that cannot be read reads as "".
 #pragma once
 
 #include <string>
@@ -6,10 +6,9 @@
 
 namespace hone {
 
-// A file that is not there reads as "".
-std::string system_file(const std::string& path);
-std::string first_line(const std::string& path);
-// Value of the first line "key : value".
+std::string system_file(const std::string& path);  // the whole text
+std::string first_line(const std::string& path);   // the first line, without its line break
+// The value in the first line of the form "key : value" with this key; "" if there is none.
 std::string system_value(const std::string& path, std::string_view key);
 
 }  // namespace hone

@@ -1,13 +1,15 @@
-// A pool of threads that execute one function together: the only source of parallelism on a CPU.
+// A pool of threads that execute one function together. All kernels on a CPU use it for parallelism.
 //
 //   ThreadPool pool(4);
-//   pool.run([&](int thread) { ... });                            // on threads 0..3, waits
+//   pool.run([&](int thread) { ... });                            // calls it for 0..3 and waits
 //   pool.parallel_for(rows, [&](int64_t begin, int64_t end, int thread) { ... });
 //
-// The caller is thread 0. Partitions are static (they depend on count and size() only), so sums
-// made per thread and added in thread order are the same bits in every run. Between two calls the
-// workers spin for about 50 us, then sleep. Callers on several threads take turns; a call from inside
-// a running function is a bug. An exception in a function is rethrown by run(), the lowest thread's first.
+// Partitions are static (they depend on count and size() only), so sums made per thread number and added in the order
+// of these numbers are the same bits in every run. Number 0 runs on the calling thread. If a worker has not started
+// when the caller is done with number 0, the caller executes that worker's number too.
+//
+// Between two calls the workers spin for about 50 us, then sleep. Callers on several threads take turns; a call from
+// inside a running function is a Bug. run() rethrows an exception of the function: that of the lowest number.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +19,7 @@
 
 namespace hone {
 
-// A reference to a callable that outlives the call: two pointers, no allocation.
+// A reference to a callable, without a copy or an allocation. The callable must outlive the FunctionRef.
 template <class Signature>
 class FunctionRef;
 template <class R, class... Args>
@@ -37,47 +39,49 @@ class FunctionRef<R(Args...)> {
   R (*call_)(void*, Args...);
 };
 
-// Items [begin, end) of `count` that thread `thread` of `threads` owns: contiguous, sizes differ
-// by at most one, the longer ones first.
+// The items [begin, end).
 struct Range {
   int64_t begin, end;
 };
+// The part of `count` items that number `thread` of `threads` threads works on. Parts are contiguous, in the order of
+// the numbers; their sizes differ by at most one, and the larger parts come first.
 Range thread_range(int64_t count, int thread, int threads);
 
-// The work of a pool's thread from `begin` to `end`, in seconds of steady_clock.
+// A time span in which a thread of a pool worked or waited, in seconds of Clock::seconds().
 struct ThreadSpan {
   double begin = 0, end = 0;
-  bool waiting = false;  // for the other threads, inside a span of the same thread
+  bool waiting = false;  // it waited for other threads of the pool; else it executed a function
 };
 
-// Physical cores that affinity and the cgroup's CPU quota leave to this process, at least 1.
+// The number of physical cores that this process may use by its CPU affinity and its cgroup's quota, at least 1.
 int usable_cores();
 
-// A thread that waits for others of its pool spins for a moment before it sleeps, unless
-// OMP_WAIT_POLICY is "passive", or other processes use the cores.
+// The pool above. A thread that waits for others of the pool spins for a moment before it sleeps. It sleeps at once if
+// OMP_WAIT_POLICY is "passive", or while other processes use the cores.
 class ThreadPool {
  public:
-  explicit ThreadPool(int threads = default_size());  // at least 1
+  explicit ThreadPool(int threads = default_size());  // values below 1 mean 1
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   int size() const { return size_; }
 
-  // fn(thread) on every thread; returns when all have returned.
+  // Calls fn(thread) once for each number 0 .. size() - 1, in parallel. Returns when all calls have returned.
   void run(FunctionRef<void(int)> fn);
 
-  // fn(begin, end, thread) on the thread_range of each thread, called only for ranges not empty.
+  // Calls fn(begin, end, thread) in parallel with the thread_range() of each number; empty ranges are skipped.
   void parallel_for(int64_t count, FunctionRef<void(int64_t, int64_t, int)> fn);
 
-  // Inside run(): waits until every thread of the pool has come here. Every thread must come the
-  // same number of times, so a function that uses it must not throw.
+  // Waits until all size() calls of the running function have called barrier(). To be called only inside run(), and
+  // equally often for every number, so a function that uses it must not throw.
   void barrier();
 
-  // Between calls: while set, thread t appends what it does to (*spans)[t] (size() entries).
+  // Starts recording: each number t appends its spans to (*spans)[t]. `spans` has size() elements and stays the
+  // caller's. Null ends recording. Not to be called while a function runs.
   void record_into(std::vector<std::vector<ThreadSpan>>* spans);
 
-  // The first number of OMP_NUM_THREADS (OpenMP 5.2, 21.1.2), else usable_cores().
+  // The first number of OMP_NUM_THREADS (OpenMP 5.2, 21.1.2), at most 1024; else usable_cores().
   static int default_size();
 
  private:

@@ -1,12 +1,14 @@
-// The length of long tests: a sample, or all of it in make nightly (HONE_WHOLE_TESTS).
+// The length of long tests. A test usually runs a sample of its cases; `make nightly` sets HONE_WHOLE_TESTS, and then
+// it runs all of them.
 #pragma once
 
 #include <cstdlib>
 
 namespace hone {
 
+// Returns true if tests run all of their cases.
 inline bool tests_whole() { return std::getenv("HONE_WHOLE_TESTS") != nullptr; }
-// Rounds of a test over random cases: a quarter of `whole` in a sample.
+// The number of rounds of a test over random cases: `whole`, or a quarter of it for a sample.
 inline int rounds(int whole) { return tests_whole() ? whole : whole / 4; }
 
 }  // namespace hone

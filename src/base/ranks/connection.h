@@ -1,4 +1,4 @@
-// TCP connections of the control plane.
+// TCP connections that send and receive frames (base/ranks/frame.h) without blocking, for the control plane of a run.
 #pragma once
 
 #include <functional>
@@ -13,39 +13,44 @@ namespace hone {
 struct Listener {
   FileDescriptor socket;
   int port = 0;
-  double rests_until = 0;  // on the clock of the caller: no descriptor was free
+  // After accept() found no free file descriptor, the listener rests until this time, in seconds of the caller's clock.
+  double rests_until = 0;
 
-  // A connection that waits, which does not block; none: nobody waits, or no descriptor is free.
+  // Returns the next connection, set to non-blocking. If it is not open (bool is false), no connection waits, or no
+  // file descriptor is free. `now` is the time on the caller's clock.
   FileDescriptor accept(double now);
-  // Events for poll(): none while it rests, or a connection that waits would keep a core busy.
+  // The events of the socket for poll(): POLLIN, or 0 while the listener rests, because poll() would otherwise return
+  // at once again and again.
   short events(double now) const;
 };
-// Listens at a port, 0: one that the kernel chooses. `loopback`: for processes of this host alone.
-// Error H0127.
+// Listens at a TCP port; 0: the kernel chooses one, which Listener::port names. `loopback` true: only processes of this
+// host can connect. Error H0127 if the port cannot be used.
 Result<Listener> listen_at(int port, bool loopback);
 
-// Connects within `patience_s`: a name that is not known yet, and a host that refuses, are tried again;
-// `say` gets a line when that lasts. Error H0125.
+// The time limit of connect_to(), and a receiver of lines about a long wait.
 struct ConnectOptions {
-  double patience_s = 600;
-  Clock* clock = &system_clock();
+  double patience_s = 600;         // in seconds
+  Clock* clock = &system_clock();  // not owned
   std::function<void(const std::string& line)> say = {};
 };
+// Connects to a host by name or address. Tries again while the name is unknown or the host refuses, until `patience_s`
+// is over. The descriptor does not block. Error H0125 if no connection is made in that time.
 Result<FileDescriptor> connect_to(const std::string& host, int port, const ConnectOptions& options);
 
-// Frames over a connection, which does not block. A host that no longer answers ends the connection
-// within 5 s: its kernel answers also while its process is stopped.
+// Sends and receives frames over a TCP connection, without blocking. If the other host does not answer for 5 s, the
+// connection ends. A host whose process is only stopped (SIGSTOP) still answers, because its kernel does.
 class FrameConnection {
  public:
   FrameConnection(FileDescriptor socket, FrameLimits limits);
   int fd() const { return socket_.get(); }
   void set_limits(FrameLimits limits) { reader_.set_limits(limits); }
 
-  // Reads the bytes that are there; false: the connection ended.
+  // Receives the bytes that have arrived. Returns false if the connection has ended.
   bool read();
+  // The next received frame; nullopt: none is complete. Error H0128 if the bytes are not a frame.
   Result<std::optional<Frame>> next() { return reader_.next(); }
-  void queue(const Frame& frame) { unsent_ += encode_frame(frame); }
-  // Writes as many bytes as the connection takes; false: it ended.
+  void queue(const Frame& frame) { unsent_ += encode_frame(frame); }  // write() sends it
+  // Sends as many queued bytes as the connection takes. Returns false if the connection has ended.
   bool write();
   size_t unsent_bytes() const { return unsent_.size(); }
 

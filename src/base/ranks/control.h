@@ -1,11 +1,14 @@
-// The door of the control plane: each rank opens it once, first of all.
+// The control plane of a run with several ranks (processes with one device each): small messages over TCP by which the
+// ranks find each other, exchange values, report progress, and learn of errors. Each rank opens a Control once, before
+// all other work.
 //
 //   const World world = HONE_TRY(read_world());
 //   const auto control = HONE_TRY(Control::open(world, {{"program", fingerprint}}));
 //   ... control->client().gather(...)
 //   return control->end(std::move(status));    // tells the others how this rank ended
 //
-// Heartbeats, keys, meetings: control_client.h. The launcher serves it, or rank 0: control_server.h.
+// control_client.h has the calls of a rank. One process serves the control plane (control_server.h): the launcher if
+// World::served is true, else rank 0.
 #pragma once
 
 #include <memory>
@@ -17,21 +20,23 @@ namespace hone {
 
 class Control {
  public:
-  // Joins the run, serves it first if this is rank 0 and no launcher does, and waits until all ranks
-  // have joined. `facts`: texts by name that must be those of rank 0. The token is in
-  // HONE_RANKS_TOKEN; ranks of one host may do without. Errors: those of ControlServer::open() and
-  // ControlClient::join().
+  // Joins the run and waits until all ranks have joined, at most `patience_s` seconds. On rank 0, first starts the
+  // server unless a launcher serves. `facts` is an object of texts by name, which must be equal on all ranks. The
+  // secret token of the run is in HONE_RANKS_TOKEN; without it, all ranks must be on one host. Errors: H0126 not all
+  // ranks have joined in that time, and those of ControlServer::open() and ControlClient::join().
   static Result<std::unique_ptr<Control>> open(const World& world, Json facts,
                                                double patience_s = 600);
+  // On a rank that serves, waits up to 10 s until the other ranks have heard how the run ended.
   ~Control();
 
   const World& world() const { return client_->world(); }
   ControlClient& client() { return *client_; }
 
-  // Origin of an error: this rank, the loss of another rank, or another rank that has told it.
+  // The cause of an error. own: this rank itself. follows: another rank was lost, such as by a closed connection. told:
+  // another rank failed and reported its error.
   enum class Cause { own, follows, told };
-  // Reports an error of this rank, or that it has finished. Returns the error, or the first error of
-  // another rank if this one follows from it.
+  // Tells the other ranks how this rank ended: with success, or with an error. Returns `status`. If `cause` is
+  // `follows`, waits up to 3 s for the error of the rank that was lost, and returns it as H0129.
   Status end(Status status, Cause cause = Cause::own);
 
  private:

@@ -1,4 +1,5 @@
-// A rank's side of the control plane: keys and values, meetings, its progress, errors of others.
+// A rank's connection to the control plane (control.h): keys and values, exchange of data between all ranks, the rank's
+// progress, and errors of other ranks.
 //
 //   const auto client = HONE_TRY(ControlClient::join(world, {.token = token, .facts = {...}}));
 //   HONE_TRY(client->barrier("start"));
@@ -6,10 +7,13 @@
 //   { const HostWork work(client.get(), "evaluation", rows);  ... work.update(done); }
 //   HONE_TRY(client->gather("metrics 7", dump_json(mine)));
 //
-// A request to stop from the launcher is as a signal to this process (base/core/signals.h). A thread of
-// its own sends heartbeats with the progress, whatever the other threads do. Every wait
-// ends with Error H0129 when another rank failed, H0124 when a new membership began, and H0125 when
-// the control plane is lost. May be used by several threads.
+// A background thread sends heartbeats with the progress, also while the other threads are busy. A stop request of the
+// launcher acts like a signal to this process (base/core/signals.h). Several threads may use a client.
+//
+// A call that waits fails with H0129 if another rank has failed, with H0124 if a new membership has started without
+// this rank (World::epoch), and with H0125 if the connection to the control plane is lost.
+//
+// A "collective" is an operation in which all ranks of the run take part, such as an all-reduce of gradients.
 #pragma once
 
 #include <memory>
@@ -26,57 +30,66 @@
 namespace hone {
 
 struct JoinOptions {
-  std::string token = {};
-  Json facts = Json::object();  // texts by name: program, settings, data; they must equal rank 0's
-  double patience_s = 600;      // until the control plane and rank 0 are there
-  double heartbeat_s = 1;
-  Clock* clock = &system_clock();
+  std::string token = {};       // the secret of the run; "": none
+  Json facts = Json::object();  // texts by name (program, settings, data), equal to those of rank 0
+  double patience_s = 600;      // the longest wait for the control plane and for rank 0, in seconds
+  double heartbeat_s = 1;       // the time between two heartbeats, in seconds
+  Clock* clock = &system_clock();  // not owned
 };
 
 class ControlClient : public KeyValues {
  public:
-  // Errors: H0125 the control plane cannot be reached, H0122, H0123, H0124 it refused this rank,
-  // H0126 rank 0 has not joined, H0128 something else answers at its address, H0129 another rank failed.
+  // Connects and joins the run. Errors: H0122 the facts differ from those of rank 0, H0123 the token or the rank is
+  // wrong, H0124 the rank belongs to an earlier membership, H0125 the control plane cannot be reached, H0126 rank 0 has
+  // not joined in time, H0128 something else answers at the address, H0129 another rank has failed.
   static Result<std::unique_ptr<ControlClient>> join(const World& world, JoinOptions options);
   ~ControlClient() override;
 
   const World& world() const;
 
+  // KeyValues: see base/ranks/key_values.h.
   Status set(const std::string& key, std::string_view value) override;
   Result<std::string> get(const std::string& key, double patience_s = kNoEnd) override;
-  // JSON values of at most kMostValueBytes: from one rank to all others.
+  // set() and get() for JSON values. The text of a value has at most kMostValueBytes.
   Status publish(const std::string& key, const Json& value);
   Result<Json> published(const std::string& key, double patience_s = kNoEnd);
 
-  // Every rank calls these with the same name: gather returns the bytes of all, by rank.
-  // Error H0126: not all came within `patience_s`, with the name and the work of those that did not.
+  // Exchanges bytes between all ranks: every rank calls it with the same name and its own bytes (at most
+  // kMostValueBytes). Waits for all ranks and returns the bytes of all, in the order of ranks. Error H0126 if not all
+  // ranks have called it within `patience_s` seconds.
   Result<std::vector<std::string>> gather(const std::string& name, std::string_view mine,
                                           double patience_s = kNoEnd);
+  // Waits until every rank has called it with this name. Error H0126 as in gather().
   Status barrier(const std::string& name, double patience_s = kNoEnd);
 
-  // Progress, sent with the next heartbeat. A step and a meeting make one.
+  // Sets the optimizer step. The progress of this rank is sent with each heartbeat; set_step() and gather() also send a
+  // heartbeat at once, set_step() at most ten a second.
   void set_step(int64_t step);
-  // Heartbeats of waits have the bytes that the other connections of this process move: ranks between which
-  // none moves are stuck (H0131).
+  // Adds the bytes that all other TCP connections of this process have moved to the heartbeats of a rank that waits.
+  // With these counts the server finds that ranks are stuck (H0131): all wait, and no byte moves between them.
   void measure_traffic();
-  // Seconds of the last steps without those spent waiting for other ranks.
+  // Sets the number of timed steps and the median and 99th percentile of their times in seconds, without the time spent
+  // waiting for other ranks.
   void set_busy(int64_t timed_steps, double p50_s, double p99_s);
-  // Call them before and after a collective of the run. `collective` counts these, from 1.
+  // Call before a collective. `collective` is its number in the run, from 1; `node` is its name.
   void reach(int64_t collective, std::string_view node);
-  void pass();
-  void set_work(std::string_view work, int64_t done, int64_t total);  // "": none
+  void pass();  // call after the collective
+  // The work of the host, such as "evaluation", with `done` of `total` units; total 0: unknown. `work` "": none.
+  void set_work(std::string_view work, int64_t done, int64_t total);
 
-  // The ranks that have not reached this collective, with their present work.
+  // The ranks that have not reached this collective, with their present work. Error H0125 if the control plane does not
+  // answer within 5 s.
   Result<std::vector<MissingRank>> who_is_missing(int64_t collective);
 
-  // Times that the steps of each rank compute, in order of ranks.
+  // The step times of each rank, in the order of ranks. Error H0125 as in who_is_missing().
   Result<std::vector<RankTimes>> rank_times();
 
-  // Reports the error that ends this rank. `follows`: it comes from the loss of another rank.
+  // Reports the error that ends this rank. `follows` true: it is a consequence of another rank's end.
   void fail(const Error& error, bool follows = false);
+  // The first failure of the run that the control plane has reported; nullopt: none.
   std::optional<RankFailure> first_failure() const;
 
-  // Says that this rank has finished; no wait may follow.
+  // Tells the control plane that this rank has finished. Do not call gather(), get() or other waits afterwards.
   void leave();
 
  private:
@@ -85,11 +98,12 @@ class ControlClient : public KeyValues {
   std::unique_ptr<Joined> joined_;
 };
 
-// Tells the control plane of `world` of a failure, for a launcher of another host than its server's: its
-// ranks may be dead. Error H0125.
+// Reports a failure to the control plane of `world`, for a launcher that is not on the server's host and whose ranks
+// may be dead. Error H0125 if the control plane cannot be reached within 5 s.
 Status report_failure(const World& world, const std::string& token, const RankFailure& failure);
 
-// Work of the host that others may wait for, for the time that this object lives. `client` may be null.
+// Announces work of the host for which other ranks may wait, until the object is destroyed (ControlClient::set_work).
+// `client` may be null: then it does nothing. `total` is the number of units; 0: unknown.
 class HostWork {
  public:
   HostWork(ControlClient* client, std::string work, int64_t total = 0)

@@ -1,4 +1,4 @@
-// Serves the control plane of a run over TCP. The launcher or rank 0 has one.
+// Serves the control plane of a run (control.h) over TCP. It runs in the launcher or in rank 0.
 //
 //   const auto server = HONE_TRY(ControlServer::open({.state = {.ranks = 4, .token = token}}));
 //   ... start ranks with MASTER_PORT=<server->port()>
@@ -17,40 +17,42 @@ namespace hone {
 
 struct ServeOptions {
   ControlOptions state = {};
-  bool loopback = true;  // for processes of this host alone; without a token it must be
-  int port = 0;          // 0: the kernel chooses one
-  Clock* clock = &system_clock();
-  // Gets lines about missing, silent and slow ranks, on a thread of the server.
+  bool loopback = true;  // only processes of this host can connect; needed if there is no token
+  int port = 0;          // the TCP port; 0: the kernel chooses one
+  Clock* clock = &system_clock();  // not owned
+  // Receives lines about missing, silent and slow ranks. Called on a thread of the server.
   std::function<void(const std::string& line)> say = {};
 };
 
 class ControlServer {
  public:
-  // Serves until it is destroyed. Errors: H0127 the port cannot be used; H0123 other hosts may
-  // connect, and there is no token.
+  // Serves until the object is destroyed. Errors: H0127 the port cannot be used; H0123 `loopback` is false and there is
+  // no token.
   static Result<std::unique_ptr<ControlServer>> open(ServeOptions options);
   ~ControlServer();
   ControlServer(const ControlServer&) = delete;
   ControlServer& operator=(const ControlServer&) = delete;
 
   int port() const;
-  // Begins the next membership, of this number of ranks; the present ranks are refused from now on.
+  // Begins the next membership, with this number of ranks. The ranks of the former one are refused from now on.
   void begin_epoch(int ranks);
-  int64_t epoch() const;
-  // Asks all ranks to stop, as by SIGTERM or SIGINT: for those that signals do not reach.
+  int64_t epoch() const;  // the number of the present membership
+  // Asks all ranks to stop as if they had received this signal, SIGTERM or SIGINT. For ranks on other hosts.
   void stop(int signal);
-  // Reports a failure that the launcher sees, such as a process that was killed.
+  // Records a failure that the launcher has noticed, such as a process that was killed.
   void fail(RankFailure failure);
-  std::optional<RankFailure> first_failure() const;
-  RankProgress progress(int rank) const;
-  bool is_silent(int rank) const;
-  // Waits until each rank has finished or is lost; false: that took longer.
+  std::optional<RankFailure> first_failure() const;  // nullopt: none
+  RankProgress progress(int rank) const;             // from its last heartbeat, up to now
+  bool is_silent(int rank) const;                    // no heartbeat for ControlTimes::silent_s
+  // Waits until each rank has finished or is lost. Returns false if that takes longer than `patience_s` seconds.
   bool wait_for_ranks(double patience_s) const;
-  // The launchers of other machines that wait for a place (machines.h).
+  // The launchers of other machines that wait for the next membership (machines.h).
   std::vector<WaitingMachine> waiting_machines() const;
+  // Answers them. A launcher without an element in `places` continues to wait.
   void place_machines(const std::vector<MachinePlace>& places);
-  void end_machines(int status);  // tells them that the run has ended
-  // The ranks that have not reached this collective, with their present work.
+  // Tells them that the run has ended with this exit status.
+  void end_machines(int status);
+  // The ranks that have not reached this collective (control_client.h), with their present work.
   std::vector<MissingRank> missing_at(int64_t collective) const;
 
  private:

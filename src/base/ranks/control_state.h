@@ -1,7 +1,8 @@
-// The control plane of a run as answers to messages, without connections, threads and clocks:
-// membership, keys and their values, meetings, missing ranks, the first error.
+// The logic of the control plane's server, without connections, threads and clocks, so that tests can drive it. It
+// turns the messages of ranks into answers. ControlServer adds the connections.
 //
-// Messages of a rank (member `do` of the head) and their answers:
+// A message is a frame (frame.h). `do` in its head is the first word below; {...} are the other members of the head;
+// then comes the body. Messages of a rank, and the answers to it ("-": none):
 //   join {token, epoch, rank, ranks, host, facts}   welcome, or refused and the end of the connection
 //   beat {progress}                                 heard
 //   set {key} value                                 -
@@ -12,14 +13,16 @@
 //   times {id}                                      times {id, ranks: [{rank, host, progress}]}
 //   fail {follows, progress} report                 -
 //   leave                                           -
-// A launcher of another host reports over a connection of its own:
+// A launcher of another host reports a failure of its ranks over a new connection:
 //   report {token, epoch, rank, host, progress} report    heard, and the end of the connection
-// It keeps one while its ranks run, so that they are not waited for if it is lost before they join:
+// A launcher of another host also keeps a connection open while its ranks run. If this connection is lost before the
+// ranks have joined, the ranks count as lost:
 //   machine {token, machine, slots, host}                 place {...}, when the next membership begins,
 //                                                         or over {status} and the end of the connection
 //   ended                                                 heard, and the end of the connection
-// Sent to all ranks: failed {rank, host, progress} report, once; stop {signal}, a request to stop;
-// epoch {epoch}, when a new membership begins.
+// Messages to all ranks: failed {rank, host, progress} report, when the first error is known; stop {signal}, a request
+// to stop; epoch {epoch}, when a new membership begins.
+// `report` is the line of an error (base/core/error_report.h).
 #pragma once
 
 #include <map>
@@ -34,8 +37,8 @@ namespace hone {
 
 struct ControlOptions {
   int ranks = 1;
-  int64_t epoch = 1;
-  std::string token = {};
+  int64_t epoch = 1;       // the number of the first membership (World::epoch)
+  std::string token = {};  // the secret that ranks must send; "": none
   ControlTimes times = {};
 };
 
@@ -43,37 +46,40 @@ class ControlState {
  public:
   explicit ControlState(ControlOptions options);
 
+  // A message to send.
   struct Out {
     int64_t connection;
     Frame frame;
-    bool last = false;  // the connection ends after it
+    bool last = false;  // close the connection after the message
   };
-  // Answers to a message, a connection that ended, and the time: call tick() at least once a second.
+  // The three functions below report an event and return the messages to send. A connection is a number that the caller
+  // chooses; `now` is in seconds of the caller's clock.
   std::vector<Out> receive(int64_t connection, const Frame& frame, double now);
   std::vector<Out> closed(int64_t connection, double now);
-  std::vector<Out> tick(double now);
+  std::vector<Out> tick(double now);  // call it at least once a second
 
-  // Begins a new membership: ranks of the earlier one are refused from now on, its keys are gone.
+  // Begins a new membership of this number of ranks. Ranks of the former membership are refused from now on, and its
+  // keys are removed.
   std::vector<Out> begin_epoch(int ranks);
-  // Asks all ranks to stop, as by this signal; ranks that join later too.
+  // Asks all ranks to stop as if they had received this signal, also those that join later.
   std::vector<Out> stop(int signal);
-  // As if the rank had sent it.
+  // Handles a failure as if the rank had reported it.
   std::vector<Out> fail(RankFailure failure, double now);
 
   // The launchers of other machines that wait for the next membership, in the order of their arrival.
   const std::vector<WaitingMachine>& machines() const { return machines_; }
-  // Answers them; those that get no place stay.
+  // Answers them. A launcher without an element in `places` continues to wait.
   std::vector<Out> place_machines(const std::vector<MachinePlace>& places);
   // Tells them that the run has ended with this exit status.
   std::vector<Out> end_machines(int status);
 
+  // The role of a connection: of a rank, of a launcher that waits for a place, or of one that has a place.
   bool has_joined(int64_t connection) const { return ranks_.contains(connection); }
   bool waits_for_place(int64_t connection) const;
-  // Whether a launcher with a place in this membership keeps it.
   bool keeps_place(int64_t connection) const { return placed_.contains(connection); }
   int64_t epoch() const { return options_.epoch; }
   const Members& members() const { return members_; }
-  // Lines about missing, silent and slow ranks that are due; each is returned once.
+  // Lines for the user about missing, silent and slow ranks. Each line is returned once, when it is due.
   std::vector<std::string> due_reports(double now);
 
  private:
@@ -85,36 +91,36 @@ class ControlState {
   std::vector<Out> meet(int64_t connection, int rank, const Frame& frame, double now);
   std::vector<Out> missing(int64_t connection, const Json& head, double now) const;
   std::vector<Out> times(int64_t connection, int64_t id, double now) const;
-  // Ranks that wait for one that has finished would wait for ever: that is a failure.
+  // If ranks wait for a rank that has finished, they would wait forever: records a failure.
   void end_hopeless_waits(double now);
   struct Placed {
     int first_rank = 0, slots = 0;
     std::string host = {};
   };
-  // The launcher of these ranks is gone.
+  // Records that the launcher of these ranks is lost.
   void lose_machine(const Placed& placed, double now);
-  // Sent once, when the first error is known.
+  // Adds the message of the first error for all ranks, once.
   void announce_failure(std::vector<Out>& out);
   std::vector<Wait> waits(double now) const;
 
   ControlOptions options_;
   Members members_;
   Meetings meetings_;
-  std::map<int64_t, int> ranks_;  // of connections that asked to join this epoch
+  std::map<int64_t, int> ranks_;  // ranks by connection that asked to join this membership
   std::map<std::string, std::string> values_;
   size_t value_bytes_ = 0;
   std::map<std::string, std::set<std::pair<int64_t, int64_t>>>
-      waiting_;  // connections and ids by key
+      waiting_;  // by key: the connection and id of each `get` that waits
   std::vector<WaitingMachine> machines_;
   std::map<int64_t, Placed> placed_;  // by connection
   bool announced_ = false;
   int stop_signal_ = 0;  // 0: no request
   struct Report {
-    double next_s = 0;   // age of the wait at which it is due
-    double started = 0;  // time at which the wait began
+    double next_s = 0;   // the duration of the wait at which the next line is due
+    double started = 0;  // the time at which the wait began
   };
-  std::map<std::string, Report> reports_;  // by place
-  std::set<int> silent_, slow_;            // reported
+  std::map<std::string, Report> reports_;  // by Wait::place
+  std::set<int> silent_, slow_;            // ranks that were reported as silent or slow
 };
 
 }  // namespace hone

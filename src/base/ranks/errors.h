@@ -1,4 +1,4 @@
-// Error codes of the room: H0121 to H0130.
+// The error codes of src/base/ranks, H0121 to H0131, as constants.
 #pragma once
 
 #include "base/core/error.h"

@@ -1,5 +1,5 @@
-// Messages of the control plane as bytes: "hone", the lengths of head and body (each 4 bytes, little
-// endian), a JSON object, bytes.
+// The messages of the control plane and their encoding: the four bytes "hone", the length of the head and the length of
+// the body (4 bytes each, little-endian), the head (a JSON object), and the body (any bytes).
 #pragma once
 
 #include <optional>
@@ -15,30 +15,33 @@ struct Frame {
   std::string body = {};
 };
 
-// The most bytes of a frame that a reader accepts.
+// The largest frame that a reader accepts.
 struct FrameLimits {
   size_t head_bytes, body_bytes;
 };
-inline constexpr FrameLimits kStrangerLimits = {size_t{128} << 10,
-                                                size_t{64} << 10};  // before a rank has joined
+// Limits for frames from a connection that has not joined the run.
+inline constexpr FrameLimits kStrangerLimits = {size_t{128} << 10, size_t{64} << 10};
+// Limits for frames from a rank.
 inline constexpr FrameLimits kRankLimits = {size_t{64} << 10, (size_t{1} << 20) + 4096};
+// Limits for frames from the server.
 inline constexpr FrameLimits kServerLimits = {size_t{1} << 20, size_t{256} << 20};
 
 std::string encode_frame(const Frame& frame);
 
-// Cuts frames out of a stream of bytes.
+// Decodes frames from a stream of bytes.
 class FrameReader {
  public:
   explicit FrameReader(FrameLimits limits) : limits_(limits) {}
   void set_limits(FrameLimits limits) { limits_ = limits; }
   void add(std::string_view bytes) { bytes_ += bytes; }
-  // The next frame; none: it is incomplete. Error H0128: the bytes are not a frame, or are too many.
+  // The next frame of the added bytes; nullopt: it is incomplete. Error H0128 if the bytes are not a frame, or the
+  // frame is larger than the limits.
   Result<std::optional<Frame>> next();
 
  private:
   FrameLimits limits_;
   std::string bytes_;
-  size_t taken_ = 0;  // bytes of bytes_ that were returned
+  size_t taken_ = 0;  // the number of bytes of bytes_ that were decoded
 };
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// The machines of a run with a launcher on each: a launcher asks the one that serves the control plane for
-// the place of its ranks in the next membership.
+// Runs over several machines with a launcher on each: one launcher serves the control plane, and each other launcher
+// asks it which ranks to start in the next membership (World::epoch).
 #pragma once
 
 #include <cstdint>
@@ -14,35 +14,38 @@ namespace hone {
 
 class FrameConnection;
 
-// A launcher that asks.
+// The request of a launcher.
 struct MachineRequest {
-  int machine = -1;  // its number; -1: any
-  int slots = 1;     // ranks that it starts
-  std::string host = {};
+  int machine = -1;       // the number of its machine in the run; -1: any
+  int slots = 1;          // the number of ranks that it can start
+  std::string host = {};  // the name of its host
 };
+// A launcher that waits for the answer.
 struct WaitingMachine {
   int64_t connection = 0;
   MachineRequest request = {};
 };
-// The answer.
+// The answer: the ranks that the launcher starts in the next membership.
 struct MachinePlace {
-  int64_t connection = 0;
-  int machine = 0;
-  int64_t epoch = 1;
+  int64_t connection = 0;  // the connection of the request, on the server
+  int machine = 0;         // the number of the machine
+  int64_t epoch = 1;       // the number of the membership
+  // ranks: the number of ranks in the membership. full_ranks: the number when no machine is missing. first_rank: the
+  // first rank of this machine, which is followed by the others of its `slots` ranks.
   int ranks = 1, full_ranks = 1, first_rank = 0;
-  bool over = false;  // instead: the run has ended
-  int status = 0;     // with this exit status
-  // The connection of the launcher that asked: if it ends before its ranks have joined, they are lost.
+  bool over = false;  // true: there is no place, because the run has ended
+  int status = 0;     // if `over`: the exit status of the run
+  // On the launcher: its connection to the server. If it ends before the ranks have joined, the ranks count as lost.
   std::shared_ptr<FrameConnection> held = {};
 };
 
-// Waits for the next membership of the run that is served at the address and port of `at`, or for the end
-// of the run; none: `stops` returned true. Errors: H0125 the control plane cannot be reached within
-// `patience_s`, or is gone; H0123 the token is not that of the run.
+// Sends the request `mine` to the control plane at the address and port of `at`, and waits for the next membership or
+// the end of the run. Calls `stops` repeatedly; if it returns true, returns nullopt. Errors: H0125 the control plane
+// cannot be reached within `patience_s` seconds, or was lost; H0123 the token is not that of the run.
 Result<std::optional<MachinePlace>> ask_place(const World& at, const std::string& token,
                                               const MachineRequest& mine, double patience_s,
                                               const std::function<bool()>& stops);
-// Says that the ranks of the place have ended.
+// Tells the server that the ranks of the place have ended.
 void leave_place(MachinePlace& place);
 
 }  // namespace hone

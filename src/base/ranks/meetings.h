@@ -1,4 +1,5 @@
-// Meetings of all ranks by name: each rank brings bytes and gets those of all, in order of ranks.
+// Meetings, by which all ranks exchange bytes (ControlClient::gather): each rank comes to the meeting of a name with
+// its bytes; when all have come, each gets the bytes of all.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +14,19 @@ class Meetings {
  public:
   explicit Meetings(int ranks) : ranks_(ranks) {}
 
+  // A rank that has come.
   struct Guest {
-    int64_t connection, id;  // id: of the request, for its answer
+    int64_t connection, id;  // the connection and the id of its request, for the answer
     std::string bytes;
   };
-  // The guests by rank when the last one has come; none before. A rank that comes twice replaces itself.
+  // Adds a guest to a meeting. If it is the last one, ends the meeting and returns all guests in the order of ranks;
+  // else returns an empty vector. A second guest of the same rank replaces the first one.
   std::vector<Guest> come(const std::string& name, int rank, Guest guest, double now);
 
+  // A meeting to which not all ranks have come.
   struct Open {
-    double since = 0;  // arrival of the first guest
-    std::map<int, Guest> guests;
+    double since = 0;             // the time at which the first guest came
+    std::map<int, Guest> guests;  // by rank
   };
   const std::map<std::string, Open>& open() const { return open_; }  // by name
 

@@ -1,4 +1,4 @@
-// The state of one rank of a run, as others see it: its progress, and the error that ended it.
+// The state of one rank of a run, which other ranks and the launcher see: its progress, and the error that ended it.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,25 @@
 
 namespace hone {
 
-// The present work of a rank.
+// The present work of a rank. A collective is an operation in which all ranks take part, such as an all-reduce.
 struct RankProgress {
-  int64_t step = -1;       // of the optimizer; -1: before the first
-  int64_t collective = 0;  // number of those that it has reached, equal on all ranks at one node
-  std::string node = {};   // the last of them: "all_reduce of h.3.attn.c_attn.weight"
-  bool waiting = false;    // is inside that collective
+  int64_t step = -1;       // the optimizer step; -1: before the first step
+  int64_t collective = 0;  // the number of collectives that the rank has reached so far
+  std::string node = {};   // the name of the last one: "all_reduce of h.3.attn.c_attn.weight"
+  bool waiting = false;    // the rank is inside that collective
   std::string work = {};   // work of the host: "evaluation", "tokenizing train.csv"; "": none
-  int64_t work_done = 0, work_total = 0;
-  double since_s = 0;  // seconds since it waits, computes or does that work
-  // While it waits in a collective, by its connections to other ranks; -1: not measured.
+  int64_t work_done = 0, work_total = 0;  // units of that work; total 0: unknown
+  double since_s = 0;  // the duration of the present wait, computation or work, in seconds
+  // The bytes that the rank's TCP connections have moved so far, measured while it waits; -1: not measured.
   int64_t moved_bytes = -1;
-  // Seconds of its last steps without those in which it waited for other ranks.
+  // The number of timed steps, and the median and 99th percentile of their times in seconds, without the time spent
+  // waiting for other ranks.
   int64_t timed_steps = 0;
   double busy_p50_s = 0, busy_p99_s = 0;
 
-  std::string text() const;  // "evaluation, 312 of 872, for 14s, after step 7"
+  std::string text() const;  // "evaluation, 312 of 872, for 14s, at step 7"
 };
+// Convert progress to the JSON of heartbeats and back. Missing members are read as 0, false or "".
 Json progress_json(const RankProgress& progress);
 RankProgress progress_of(const Json& json);
 
@@ -35,34 +37,35 @@ RankProgress progress_of(const Json& json);
 struct RankFailure {
   int rank = 0;
   std::string host = {};
-  RankProgress progress = {};  // at that time
+  RankProgress progress = {};  // the progress when it failed
   Error error;
-  // The error of a rank whose peer was lost, such as a connection that was closed: the peer's own
-  // error, if there is one, came first.
+  // True: the error is a consequence of another rank's end, such as a closed connection. The error of that other rank,
+  // if there is one, is the first failure.
   bool follows = false;
 
   // "rank 2 on host b failed first at step 7 in 'all_reduce ...': H0107 cannot read https://..."
   std::string sentence() const;
-  // H0129 with this sentence, and the places and the remedy of the error.
+  // The Error for the other ranks: H0129 with sentence() as its message, and the places and the remedy of `error`.
   Error to_others() const;
 };
-Json failure_json(const RankFailure& failure);  // without the error
-// `report`: a line of report_line() (base/core/error_report.h); H0130 if it cannot be read.
+// The members of a failure except the error; report_line() (base/core/error_report.h) makes the text of the error.
+Json failure_json(const RankFailure& failure);
+// The reverse of failure_json() and report_line(). If `report` cannot be read, the error is H0130.
 RankFailure failure_of(const Json& json, std::string_view report);
 
-// A rank that has not come to a place where others wait.
+// A rank for which other ranks wait.
 struct MissingRank {
   int rank = 0;
-  std::string host = {};  // "": unknown, it has not joined
-  // "evaluation, 312 of 872, for 14s", "has not joined", "is silent for 8s: ..."
+  std::string host = {};  // "": unknown, because the rank has not joined
+  // The present work or state: "evaluation, 312 of 872, for 14s, at step 7", "has not joined", "is silent for 8s: ..."
   std::string doing = {};
-  bool ended = false;  // it has finished, so nobody needs to wait for it
-  double ended_s = 0;  // seconds since then
+  bool ended = false;  // the rank has finished: it will never come
+  double ended_s = 0;  // if `ended`: the seconds since then
 
-  std::string text() const;  // "rank 2 on host b: evaluation, 312 of 872, for 14s"
+  std::string text() const;  // "rank 2 on host b: evaluation, 312 of 872, for 14s, at step 7"
 };
 
-// Times that the steps of a rank compute (RankProgress).
+// The step times of a rank, with the meanings in RankProgress.
 struct RankTimes {
   int rank = 0;
   std::string host = {};
@@ -70,9 +73,9 @@ struct RankTimes {
   double busy_p50_s = 0, busy_p99_s = 0;
 };
 
-// "rank 3 on host b".
+// "rank 3 on host b"; "rank 3" if `host` is "".
 std::string rank_name(int rank, const std::string& host);
-// Texts of `missing`, one after another; long lists are cut.
+// MissingRank::text() of up to 8 ranks, separated by semicolons, and the number of further ranks.
 std::string missing_text(const std::vector<MissingRank>& missing);
 
 }  // namespace hone

@@ -1,12 +1,12 @@
-// Bytes that the TCP connections of this process have moved, as its kernel counts them.
+// Counts the bytes that the TCP connections of this process have moved.
 #pragma once
 
 #include <cstdint>
 
 namespace hone {
 
-// Bytes that were received, and sent and acknowledged, by the open connections; without those of the
-// descriptor `except`. -1: the kernel does not count them.
+// The sum of received bytes and of sent and acknowledged bytes over the open TCP connections, by the kernel's counts
+// (TCP_INFO of tcp(7)). The connection with the file descriptor `except` does not count. -1: the kernel has no counts.
 int64_t tcp_bytes_moved(int except);
 
 }  // namespace hone

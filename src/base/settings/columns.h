@@ -1,4 +1,4 @@
-// Text laid out for a terminal.
+// Lays out text for a terminal. A byte counts as a column.
 #pragma once
 
 #include <string>
@@ -6,11 +6,12 @@
 
 namespace hone {
 
-// Words of `text` in lines of at most `width` columns, each after the first preceded by `indent`
-// spaces.
+// Breaks `text` between words into lines that end before column `width`. The first line is assumed to start in column
+// `indent`, and gets no blanks; the others begin with `indent` blanks. No line break at the end.
 std::string wrapped(std::string_view text, size_t indent, size_t width);
 
-// A row of two columns, the second from `column` on; a `left` that is too wide has a line of its own.
+// `left`, then `text` wrapped from `column` to `width`, and a line break. If `left` is too wide, `text` begins on the
+// next line.
 std::string two_columns(const std::string& left, std::string_view text, size_t column,
                         size_t width);
 

@@ -1,4 +1,4 @@
-// Error codes of the room: H02xx.
+// The error codes of src/base/settings, H02xx, as constants.
 #pragma once
 
 #include "base/core/error.h"

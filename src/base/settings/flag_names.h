@@ -1,5 +1,6 @@
-// Errors of rooms that know no flags. They name a setting in backquotes, `text_column`; for the user
-// of a schema that has the setting it becomes the flag, --text_column. Other words in backquotes stay.
+// Writes flags into errors of code that does not know the command line. Such code writes a setting in backquotes,
+// `text_column`. The functions replace it by the flag, --text_column, if the command's schema has this setting. Other
+// words in backquotes stay.
 #pragma once
 
 #include "base/settings/settings.h"
@@ -7,6 +8,7 @@
 namespace hone {
 
 std::string with_flags(const Schema& schema, std::string_view text);
+// Replaces names in the message, the places and the remedy; the code stays.
 Error with_flags(const Schema& schema, const Error& error);
 
 }  // namespace hone

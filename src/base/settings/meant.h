@@ -1,4 +1,4 @@
-// Other programs' names for settings, to suggest hone's.
+// Names that other programs have for hone's settings, such as "lr" for learning_rate; for "did you mean ...".
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace hone {
 
-// The member of `known` that other programs call `name`, with '_' between words; "": none.
+// The element of `known` (names of settings) that other programs call `name`; "": none. `name` has '_' between words.
 std::string meant_by(std::string_view name, const std::vector<std::string>& known);
 
 }  // namespace hone

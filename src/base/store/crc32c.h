@@ -9,7 +9,8 @@
 
 namespace hone {
 
-// The checksum of earlier bytes, whose checksum is `before`, followed by `bytes`.
+// The checksum of `bytes`. To continue a checksum, pass that of the earlier bytes as `before`: the result is the
+// checksum of the earlier bytes followed by `bytes`.
 uint32_t crc32c(std::span<const std::byte> bytes, uint32_t before = 0);
 inline uint32_t crc32c(std::string_view bytes, uint32_t before = 0) {
   return crc32c(std::as_bytes(std::span(bytes)), before);

@@ -1,4 +1,4 @@
-// Error codes of the room: H01xx.
+// The error codes of src/base/store, H01xx, as constants.
 #pragma once
 
 #include "base/core/error.h"

@@ -1,4 +1,5 @@
-// For tests: starts tools/fake_buckets.py and points the environment variables of clouds to it.
+// For tests: starts tools/fake_buckets.py, a server that imitates the object stores of Google, AWS and Azure, and sets
+// the environment variables with which hone finds these clouds to its address.
 #pragma once
 
 #include "base/store/fake_hub.h"
@@ -8,6 +9,7 @@ namespace hone {
 
 class FakeBuckets : public FakeServer {
  public:
+  // Starts the server with these arguments. Returns false if there is no python3.
   bool start(std::vector<std::string> arguments = {}) {
     if (!FakeServer::start("fake_buckets.py", std::move(arguments))) return false;
     for (const char* name :
@@ -29,20 +31,20 @@ class FakeBuckets : public FakeServer {
     return true;
   }
 
-  // Injects a fault into the next requests: "kind=status&match=/o/&count=2" (fake_buckets.py lists
-  // the kinds).
+  // Makes the next requests fail: "kind=status&match=/o/&count=2" is a fault of kind `status` for two requests whose
+  // address has "/o/" in it. fake_buckets.py lists the kinds.
   void fault(const std::string& query) {
     ASSERT_TRUE(HttpClient().get(endpoint() + "/_fault?" + query).ok());
   }
-  // Sets the server's clock this many seconds ahead of the machine's.
+  // Sets the server's clock ahead of the machine's by `seconds`.
   void set_clock(double seconds) {
     ASSERT_TRUE(HttpClient().get(fmt::format("{}/_clock?seconds={}", endpoint(), seconds)).ok());
   }
-  // Requests since the last call, as JSON.
+  // The requests since the last call, as a JSON text.
   std::string log() { return HttpClient().get(endpoint() + "/_log?clear=1")->body; }
 
  private:
-  // The key of the emulator's account, the same everywhere.
+  // The well-known account key of Microsoft's storage emulator.
   static constexpr const char* kAzureKey =
       "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
 };

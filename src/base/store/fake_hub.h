@@ -1,4 +1,5 @@
-// For tests: runs tools/fake_hub.py over a folder, until the object is destroyed.
+// For tests: runs Python programs of tools/ as servers, such as tools/fake_hub.py, which imitates the Hugging Face hub.
+// A server ends when its object is destroyed.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,7 +15,8 @@
 
 namespace hone {
 
-// The environment of a user without token and cache: HF_HOME is in `folder`.
+// Sets the environment of a user without token and cache: HF_HOME is in `folder`, and other variables of the hub are
+// unset.
 inline void fresh_hub_environment(const std::string& folder) {
   for (const char* v : {"HF_TOKEN", "HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "HF_ENDPOINT",
                         "HF_HUB_CACHE", "http_proxy"})
@@ -34,7 +36,7 @@ class FakeServer {
     wait_for_child(server_.pid);
   }
 
-  // False if there is no python3.
+  // Starts tools/`program` with these arguments and waits for its port. Returns false if there is no python3.
   bool start(const std::string& program, std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(),
                      {"python3", std::string(HONE_SOURCE_DIR) + "/tools/" + program});
@@ -57,7 +59,7 @@ class FakeServer {
   Child server_;
 };
 
-// Serves the repositories of a folder.
+// Serves the repositories in the folder `root`.
 class FakeHub : public FakeServer {
  public:
   bool start(const std::string& root) { return FakeServer::start("fake_hub.py", {"--root", root}); }

@@ -1,5 +1,5 @@
-// SHA-256 (FIPS 180-4), SHA-1 (RFC 3174) and MD5 (RFC 1321) of bytes that come in any number of pieces, by
-// OpenSSL.
+// The hashes SHA-256 (FIPS 180-4), SHA-1 (RFC 3174) and MD5 (RFC 1321), computed by OpenSSL from bytes that are added
+// piece by piece.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,9 @@ namespace hone {
 class StreamHash {
  public:
   void add(std::span<const std::byte> bytes);
-  std::string digest();  // raw bytes; ends the hash
-  std::string hex();     // the same in lower-case hexadecimal
+  // The hash of all added bytes, as raw bytes. Call digest() or hex() once; the object cannot be used afterwards.
+  std::string digest();
+  std::string hex();  // digest() in lower-case hexadecimal
 
  protected:
   explicit StreamHash(const char* name);  // OpenSSL's name of the hash
@@ -35,12 +36,14 @@ struct Md5 : StreamHash {
   Md5() : StreamHash("MD5") {}
 };
 
-std::string hex_of(std::string_view bytes);  // lower case
+// The functions below return lower-case hexadecimal.
+std::string hex_of(std::string_view bytes);
 std::string sha256_of_text(std::string_view text);
 
+// Errors: those of the store.
 class Store;
 Result<std::string> sha256_of_file(Store& store, const std::string& path);
-// Git's id of a file's content: SHA-1 of "blob <bytes>\0" and the bytes.
+// Git's id of a file's content: the SHA-1 of "blob <size>\0" followed by the bytes. Errors: those of the store.
 Result<std::string> git_blob_id_of_file(Store& store, const std::string& path);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Requests and answers of HTTP, and the limits of a client.
+// HTTP requests and responses, and the options of HttpClient (base/store/http.h).
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace hone {
 
-// A positive integer of the environment; `otherwise` if it is unset or something else.
+// The value of an environment variable if it is a positive integer, else `otherwise`.
 int64_t environment_number(const char* name, int64_t otherwise);
 
 using HttpHeaders = std::map<std::string, std::string>;  // names in lower case
@@ -21,50 +21,57 @@ struct HttpRequest {
   std::string method = "GET";
   std::string url = {};
   HttpHeaders headers = {};
-  std::span<const std::byte> body = {};  // sent with its length, again with each try
-  // Buffer for the body of an answer 200 or 206, which has as many bytes; without it, the body goes
-  // to HttpResponse::body.
+  std::span<const std::byte> body = {};  // the body to send; must stay valid until send() returns
+  // A buffer for the body of a response with status 200 or 206. The body must have exactly this size. Empty: the body
+  // goes to HttpResponse::body.
   std::span<std::byte> into = {};
-  // Whether the body of a success is complete: something on the way may have shortened it, with a
-  // Content-Length that agrees. Null: any text is.
+  // Returns true if the body of a response with status 2xx is complete. It finds bodies that a proxy has shortened
+  // together with their Content-Length. Null: every body counts as complete.
   bool (*is_whole)(std::string_view body) = nullptr;
-  // Repeating the request is harmless: it may be retried if no answer came.
+  // True if it is harmless to send the request twice: it is then retried if no response came.
   bool idempotent = true;
-  // The user's stop request aborts it (H0109). False for requests that a stopping run still needs.
+  // True: a stop request of the user (base/core/signals.h) aborts the request with H0109. False: for requests that a
+  // run needs while it stops.
   bool heeds_stop = false;
-  std::string name = {};  // name in messages; "": the URL without its query
+  std::string name = {};  // the name of the request in messages; "": the URL without its query
 };
 
 struct HttpResponse {
   int status = 0;
-  HttpHeaders headers;   // of the last response, after redirects
-  std::string body;      // of a download: only for an answer other than 200 or 206, at most 64 KiB
-  std::string url;       // after redirects
-  int64_t received = 0;  // bytes of the body in HttpRequest::into
+  HttpHeaders headers;  // the headers of the last response, after redirects
+  // The body; "" if it went to HttpRequest::into or to the sink of a download. If a download ends with a status other
+  // than 200 or 206, this has at most 64 KiB of the body.
+  std::string body;
+  std::string url;       // the URL of the last response, after redirects
+  int64_t received = 0;  // the number of bytes that were written to HttpRequest::into
+  // The value of a header, whose name is in lower case; "": there is no such header.
   std::string header(const std::string& name) const {
     auto it = headers.find(name);
     return it == headers.end() ? "" : it->second;
   }
 };
 
-// Takes consecutive bytes of a download, from byte `at` of the file on.
+// Receives a piece of a download (HttpClient::download). `at` is the offset of the piece in the file.
 using HttpSink = std::function<Status(int64_t at, std::string_view bytes)>;
 
 struct HttpClientOptions {
   double connect_timeout_seconds = 10;
-  // A transfer that is slower than the least rate (bytes a second) for this time is aborted.
-  // HONE_DOWNLOAD_LEAST_RATE and HONE_DOWNLOAD_DEADLINE set both in the environment.
+  // A transfer that stays below `least_rate` for this time is aborted, and may be retried.
   double stall_timeout_seconds = 30;
+  // Bytes a second. The environment variable HONE_DOWNLOAD_LEAST_RATE sets the default.
   int64_t least_rate = environment_number("HONE_DOWNLOAD_LEAST_RATE", 1000);
-  // Largest time of a whole download with its retries; other answers have five minutes.
+  // The largest time for HttpClient::download() with all its retries. Other requests have at most 300 s. The
+  // environment variable HONE_DOWNLOAD_DEADLINE sets the default.
   int64_t deadline_seconds = environment_number("HONE_DOWNLOAD_DEADLINE", 24 * 3600);
-  int64_t most_body_bytes = int64_t{512} << 20;  // limit of answers that are not downloads
-  // Retries after 408, 429, 500, 502, 503, 504 and broken connections, waiting first_wait, twice
-  // that, ... at most 30 s, or the time in Retry-After; a random part of up to a half keeps
-  // clients apart. A download that made progress starts counting again.
+  int64_t most_body_bytes = int64_t{512} << 20;  // the largest body in HttpResponse::body
+  // The number of retries after status 408, 429, 500, 502, 503 or 504, or a broken connection. A download that received
+  // data starts to count again.
   int retries = 4;
+  // The wait before the first retry. Each later wait is twice the one before, up to 30 s. A longer time in the header
+  // Retry-After, up to 60 s, replaces the wait. Each wait is multiplied by a random factor from 1 to 1.5, so that
+  // clients do not retry at the same time.
   double first_wait_seconds = 0.5;
-  Clock* clock = &system_clock();
+  Clock* clock = &system_clock();  // not owned
 };
 
 }  // namespace hone

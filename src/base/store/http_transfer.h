@@ -1,4 +1,5 @@
-// One request of an HttpClient: its tries and the bytes of its answers.
+// One request of HttpClient (base/store/http.h) with its retries: the state that a retry needs, and the handling of
+// received bytes.
 #pragma once
 
 #include <curl/curl.h>
@@ -13,16 +14,18 @@ struct HttpTransfer {
   std::string url;
   HttpHeaders headers;
   std::string method = "GET";
-  const HttpRequest* request = nullptr;  // of send()
-  bool heeds_stop = true;
-  const HttpSink* sink = nullptr;  // a download
-  size_t most_body = 0;            // limit of an answer that is not a download
-  int64_t moved = 0;               // bytes of this try
-  int64_t at = 0;                  // next byte the sink expects
-  HttpHeaders first;               // of the answer that byte 0, or the first byte here, came with
-  bool progressed = false;
+  const HttpRequest* request = nullptr;  // the argument of send(); null for other requests
+  bool heeds_stop = true;                // a stop request of the user aborts the request
+  const HttpSink* sink = nullptr;        // the sink of download(); null for other requests
+  size_t most_body = 0;                  // the largest body that `response` may hold, in bytes
+  int64_t moved = 0;                     // bytes that the sink received in this try
+  int64_t at = 0;                        // the offset in the file of the next byte for the sink
+  // The headers of the response that a download began with: the one with byte 0, or with the first requested byte.
+  HttpHeaders first;
+  bool progressed = false;  // the sink received bytes in this try
 
-  // State of the last try.
+  // The state of the last try. body_checked: the first byte of the body has come. to_sink: the body goes to the sink.
+  // too_long: the body is longer than HttpRequest::into. other_file: the file on the server has changed.
   HttpResponse response;
   std::optional<Error> sink_error;
   bool body_checked = false, to_sink = false, too_long = false, other_file = false;
@@ -37,14 +40,14 @@ struct HttpTransfer {
     if (request && !request->name.empty()) return request->name;
     return request ? url.substr(0, url.find('?')) : url;
   }
-  // Parts of the answer are missing, though the connection ended in order.
+  // Returns true if a part of the response is missing although the connection ended without an error.
   bool is_cut() const;
   bool success_status() const { return response.status == 200 || response.status == 206; }
 
-  // Sends the request once, in at most these seconds. `reason`: libcurl's text of a failure,
-  // CURL_ERROR_SIZE bytes.
+  // Sends the request once, in at most `seconds`. `reason` is a buffer of CURL_ERROR_SIZE bytes that receives libcurl's
+  // text of a failure.
   CURLcode perform(CURL* curl, const HttpClientOptions& options, double seconds, char* reason);
-  // True: the file on the server is another one, so the next try loads it from the start.
+  // Returns true if the file on the server has changed; the next try then loads it from the start.
   bool starts_again();
 
  private:

@@ -1,5 +1,5 @@
-// A repository of the Hugging Face hub, model or data set, at one commit: the list of its files,
-// and each file on this machine through the cache.
+// A repository of the Hugging Face hub (a model or a data set) at one commit. Lists its files, and downloads files into
+// the cache folder of this machine.
 //   HubRepository repo = HONE_TRY(HubRepository::open(HubKind::kDataset, "wikitext", {}));
 //   std::string path = HONE_TRY(repo.file("README.md"));
 // Cache layout, shared with the Python library huggingface_hub (<kind> is models or datasets):
@@ -7,9 +7,9 @@
 //   <cache>/<kind>--org--name/blobs/<etag>             content; <etag>.incomplete while loading
 //   <cache>/<kind>--org--name/snapshots/<commit>/<f>   link to ../../blobs/<etag>
 //   <cache>/.locks/<kind>--org--name/<etag>.lock       held while a blob is loading
-// The etag is the SHA-256 of a large file or the git blob id of a small one; both are checked. For
-// data sets hone adds <cache>/datasets--org--name/listings/<commit>: the names of all files, one a
-// line, so that a partial data set is noticed offline.
+// The etag is the SHA-256 of a large file, or the git blob id of a small file; hone checks it after a download. For
+// data sets, hone adds the file <cache>/datasets--org--name/listings/<commit> with the names of all files of the
+// commit, one a line. With it, a run without network notices that a data set is only partly cached.
 #pragma once
 
 #include <functional>
@@ -24,58 +24,65 @@
 namespace hone {
 
 struct HubOptions {
-  std::string revision = "main";     // branch, tag or commit; name@revision takes precedence
-  std::optional<std::string> token;  // else HF_TOKEN, else the file HF_TOKEN_PATH or HF_HOME/token
-  std::string cache_dir;             // else HF_HUB_CACHE, else HF_HOME/hub, else ~/.cache/...
-  std::optional<bool> offline;  // else HF_HUB_OFFLINE, TRANSFORMERS_OFFLINE, HF_DATASETS_OFFLINE
-  std::string endpoint;         // else HF_ENDPOINT, else https://huggingface.co
-  bool progress = true;         // bars and notes on standard error
+  std::string revision = "main";  // a branch, tag or commit; name@revision takes precedence
+  // The access token. Unset: HF_TOKEN, else the file HF_TOKEN_PATH or HF_HOME/token.
+  std::optional<std::string> token;
+  // The cache folder. "": HF_HUB_CACHE, else HF_HOME/hub, else ~/.cache/huggingface/hub.
+  std::string cache_dir;
+  // True: use only the cache. Unset: true if HF_HUB_OFFLINE, TRANSFORMERS_OFFLINE or HF_DATASETS_OFFLINE is on.
+  std::optional<bool> offline;
+  std::string endpoint;  // the URL of the hub; "": HF_ENDPOINT, else https://huggingface.co
+  bool progress = true;  // shows progress bars and notes on standard error
   HttpClient::Options http = {};
 };
 
-// The cache folder of the options and the environment.
+// The values in effect, from the options and the environment.
 std::string hub_cache_folder(const HubOptions& options = {});
-std::string hub_token(const HubOptions& options = {});  // "": none
-std::string hub_endpoint(const HubOptions& options = {});
+std::string hub_token(const HubOptions& options = {});     // "": none
+std::string hub_endpoint(const HubOptions& options = {});  // without a slash at the end
 bool hub_offline(const HubOptions& options = {});
 
 enum class HubKind { kModel, kDataset };
-// "file" if the name is that of a model file, else "folder".
+// The word for a local model of this name in messages: "file" for a name with .gguf, else "folder".
 inline const char* place_kind(std::string_view name) {
   return name.ends_with(".gguf") ? "file" : "folder";
 }
 
 class HubRepository {
  public:
-  // Whether the files of a snapshot suffice without asking the hub.
+  // Returns true if the cached files of a commit are enough, so that the hub need not be asked. Arguments: the folder
+  // of the commit, and the names of its cached files.
   using Enough = std::function<bool(const std::string& snapshot, const std::vector<std::string>&)>;
 
-  // Opens org/name or name, with @revision; hf:// or hf://datasets/ may precede it. Asks the hub
-  // for the commit of the revision; uses the cache when offline, when the hub cannot be reached,
-  // and for a commit, if it holds `enough` (by default: any file). Follows renamed repositories.
-  // Errors H0107 to H0114.
+  // Opens a repository. `name` is org/name or name; @revision may follow, and hf:// or hf://datasets/ may come first.
+  // Asks the hub for the commit of the revision. The cache is used instead if it has `enough` files (default: any file)
+  // and if the options say offline, the hub cannot be reached, or the revision is a commit. Finds renamed repositories.
+  // Errors: H0107 the hub cannot be reached, H0108 it answers with an error, H0109 the user asked to stop, H0110 there
+  // is no such repository or revision, H0111 access is not granted, H0112 offline and not in the cache, H0114 `name` is
+  // not a valid name, H0001 or H0002 the hub's answer is not JSON.
   static Result<HubRepository> open(HubKind kind, const std::string& name,
                                     const HubOptions& options, const Enough& enough = {});
 
-  const std::string& id() const { return id_; }          // as typed: the cache keeps this name
-  const std::string& hub_id() const { return hub_id_; }  // its current name on the hub
+  const std::string& id() const { return id_; }          // the name as given; the cache uses it
+  const std::string& hub_id() const { return hub_id_; }  // the current name on the hub
   const std::string& revision() const { return revision_; }
   const std::string& commit() const { return commit_; }
-  bool from_cache() const { return from_cache_; }                   // the hub was not asked
-  const std::vector<std::string>& files() const { return files_; }  // sorted
-  bool has(const std::string& file) const;
-  std::string snapshot() const { return cache_.snapshot(commit_); }
+  bool from_cache() const { return from_cache_; }  // true: the commit came from the cache
+  // The names of the files of the commit, sorted. With from_cache() these may be only the cached files.
+  const std::vector<std::string>& files() const { return files_; }
+  bool has(const std::string& file) const;                           // files() has this name
+  std::string snapshot() const { return cache_.snapshot(commit_); }  // the folder of the files
 
-  // The local path of one of files(), downloaded if the cache lacks it. Errors H0103, H0107 to
-  // H0113.
+  // The local path of one of files(). Downloads the file if the cache does not have it. Errors: H0103 no space is left,
+  // H0113 the file arrives damaged twice, and H0107 to H0112 with the meanings that open() gives.
   Result<std::string> file(const std::string& file);
-  // Records that the revision means this commit, for later runs without the hub.
+  // Records in the cache that the revision means this commit, for later runs without the hub.
   Status remember() const { return cache_.remember(revision_, commit_); }
 
  private:
   struct FileInfo {
     std::string etag;
-    int64_t bytes = -1;
+    int64_t bytes = -1;  // -1: unknown
   };
   HubRepository(HubKind kind, std::string given, std::string id, std::string revision,
                 const HubOptions& options);

@@ -1,8 +1,9 @@
-// A file of this machine, mapped into memory, read only.
-// While it is read, other programs may truncate it or write into it, and its disk or server may
-// fail. A read of lost bytes then returns zeros instead of ending the process (SIGBUS), and
-// check_unchanged() reports it from then on. So read, call check_unchanged(), and only then use the
-// data; check the bounds of sizes and places before each read.
+// A file of this machine, mapped into memory, read-only.
+//
+// While it is mapped, other programs may truncate the file or write into it, and its disk or file server may fail. The
+// operating system would end the process with SIGBUS at a read of lost bytes. Here the read returns zeros, and
+// check_unchanged() reports the loss from then on. So read the data, call check_unchanged(), and only then use what was
+// read. Sizes and offsets that come from the file itself need a bounds check before each use.
 #pragma once
 
 #include <atomic>
@@ -17,21 +18,22 @@ namespace hone {
 
 class MappedFile {
  public:
-  // Errors H0101, H0102, H0104.
+  // Errors: H0101 the file does not exist, H0102 it may not be read, H0104 reading fails.
   static Result<std::shared_ptr<const MappedFile>> open(const std::string& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
 
   std::string_view bytes() const { return {data_, size_}; }
   const std::string& path() const { return path_; }
-  // Whether a read found lost bytes. Costs nothing.
+  // Returns true if a read found lost bytes. Makes no system call.
   bool lost() const { return range_ && range_->lost.load(std::memory_order_acquire); }
-  // H0117 if a read found lost bytes, or if size or modification time have changed. A deleted or
-  // replaced file is still readable. Costs one stat.
+  // Error H0117 if a read found lost bytes, or if the file's size or modification time has changed. Not an error: the
+  // file was deleted or replaced by another one, because the mapping keeps the old bytes. Makes one stat() call.
   Status check_unchanged() const;
 
-  struct Range {                                // data of a mapping for the SIGBUS handler
-    std::atomic<uintptr_t> begin = 0, end = 0;  // 0: free
+  // The addresses [begin, end) of a mapping, for the SIGBUS handler.
+  struct Range {
+    std::atomic<uintptr_t> begin = 0, end = 0;  // begin 0: not in use
     std::atomic<bool> lost = false;
     Range* next = nullptr;
   };

@@ -1,4 +1,4 @@
-// Bytes in memory, read as a file.
+// A Reader (base/store/store.h) of bytes in memory.
 #pragma once
 
 #include <cstring>
@@ -7,7 +7,7 @@
 
 namespace hone {
 
-// `bytes` must outlive it.
+// `bytes` must outlive the reader. A read outside the bytes is a Bug.
 class MemoryReader final : public Reader {
  public:
   explicit MemoryReader(std::string_view bytes) : bytes_(bytes) {}

@@ -1,4 +1,4 @@
-// The folders that a command makes before it knows whether it will write into them.
+// Removes empty folders that a failed command has made.
 #pragma once
 
 #include <string>
@@ -6,9 +6,8 @@
 
 namespace hone {
 
-// Remembers which of a folder and its parents do not exist yet. When it goes, it removes those of them that exist by
-// then and are empty, so that a command that failed leaves no empty folder. Does nothing for URLs, where folders are
-// parts of names.
+// The constructor records which of `folder` and its parents do not exist yet. The destructor removes these folders if
+// they exist by then and are empty. Does nothing for a URL: in an object store, a folder is only a part of names.
 class NewFolders {
  public:
   explicit NewFolders(const std::string& folder);

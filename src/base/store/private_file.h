@@ -1,4 +1,4 @@
-// Files that may hold what others must not read: logs, events, states.
+// Permissions of files that other users of the machine must not read, such as logs.
 #pragma once
 
 #include <string>
@@ -7,12 +7,13 @@
 
 namespace hone {
 
-inline constexpr int kPrivateFile = 0640;  // the mode of such a file, where it is made directly
+inline constexpr int kPrivateFile = 0640;  // the mode for open(2) with O_CREAT
 
-// Removes other users' permissions from a file or folder of this machine. Does nothing to a URL or a missing path.
+// Removes the permissions of "others" (neither owner nor group) from a file or folder of this machine. Does nothing for
+// a URL or a path that does not exist.
 void close_to_others(const std::string& path);
-// Makes the folder of a run, and its parents. A new one is closed to other users; the permissions
-// of one that exists stay.
+// Makes the folder of a run, and its parents. A new folder of this machine is closed to others; an existing folder
+// keeps its permissions. Errors: those of file_store().
 Status make_run_folder(const std::string& path);
 
 }  // namespace hone

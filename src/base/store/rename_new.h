@@ -1,4 +1,4 @@
-// Renames a file if the new name is free.
+// Renames a file unless the new name exists.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace hone {
 
-// 0, or -errno; -EEXIST if `to` exists. On the machine's disk this is one step: of several processes,
-// also on several hosts, one wins.
+// Returns 0, -EEXIST if `to` exists, or another -errno. On machine_disk() the check and the rename are one step: if
+// several processes, also on several hosts, rename to the same name, exactly one succeeds.
 int64_t rename_new(Disk& disk, const std::string& from, const std::string& to);
 
 }  // namespace hone

@@ -1,4 +1,5 @@
-// For tests: an HTTP server on loopback that answers from the test, one request after another.
+// For tests: an HTTP server on the loopback address whose answers come from a function of the test. It handles one
+// request at a time.
 #pragma once
 
 #include <arpa/inet.h>
@@ -21,9 +22,10 @@ namespace hone {
 class ScriptedServer {
  public:
   struct Request {
-    std::string method, target;  // the path and its query, as sent
+    std::string method, target;  // target: path and query of the URL, not decoded
     HttpHeaders headers;
     std::string body;
+    // The value of a header, whose name is in lower case; "": there is no such header.
     std::string header(const std::string& name) const {
       const auto it = headers.find(name);
       return it == headers.end() ? "" : it->second;
@@ -36,6 +38,7 @@ class ScriptedServer {
     bool lost = false;       // the connection ends without an answer
     int64_t cut_after = -1;  // the connection ends after this number of bytes of the body
   };
+  // Called in the server's thread.
   using Handler = std::function<Answer(const Request&)>;
 
   explicit ScriptedServer(Handler handler) : handler_(std::move(handler)) {
@@ -59,7 +62,7 @@ class ScriptedServer {
   }
 
   std::string endpoint() const { return fmt::format("http://127.0.0.1:{}", port_); }
-  // Runs `f` while no answer is in progress, so a test can use its handler's state.
+  // Calls `f` while the handler is not running, so that `f` may use the handler's state. Returns its result.
   template <class F>
   auto locked(F f) {
     std::lock_guard lock(mutex_);

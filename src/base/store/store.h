@@ -1,10 +1,15 @@
-// Files of every kind: all effects of hone on files go through a Store, so tests can inject faults
-// (disk.h). Stores: the machine's files, memory, http(s) (read only).
+// An interface to files, wherever they are: on this machine, in memory, on the web or in an object store. hone reads
+// and writes files only through a Store, so tests can inject faults (disk.h).
 //   Store& files = file_store();
 //   std::string text = HONE_TRY(files.read("config.json"));
 //   HONE_TRY(files.write("out/config.json", text));   // durable and all or nothing
-// Paths use '/'. Several threads may use a Store at once, and one thread a Writer. Errors H0101 to
-// H0108 and H0118 name the path.
+// Paths use '/'. Several threads may use a Store at once; a Writer belongs to one thread at a time. Errors name the
+// path:
+//   H0101  the file or folder does not exist           H0105  the file ends before the requested bytes
+//   H0102  permission is denied                        H0106  the store does not support the call or the path
+//   H0103  no space is left                            H0107  a server cannot be reached
+//   H0104  another failure of reading or writing       H0108  a server refuses the request
+//   H0118  the file exists already (create_new)
 #pragma once
 
 #include <cstddef>
@@ -23,23 +28,24 @@ namespace hone {
 class Reader {
  public:
   virtual ~Reader() = default;
-  virtual int64_t bytes() const = 0;
-  // Fills `out` from `offset`; H0105 if the file ends before.
+  virtual int64_t bytes() const = 0;  // the size of the file
+  // Fills `out` with the bytes from `offset` on. Error H0105 if the file ends before `out` is full.
   virtual Status read(int64_t offset, std::span<std::byte> out) = 0;
 };
 
 class Writer {
  public:
-  virtual ~Writer() = default;  // a created file without commit() leaves nothing
+  // The destructor of a writer from create() removes the written bytes unless commit() was called.
+  virtual ~Writer() = default;
+  // Appends bytes. It is a Bug to call this after commit().
   virtual Status write(std::span<const std::byte> bytes) = 0;
   Status write(std::string_view text) { return write(std::as_bytes(std::span(text))); }
-  // Makes all written bytes survive a power loss. (A created file still has no name.)
+  // Makes the written bytes survive a power loss. A file from create() has its name only after commit().
   virtual Status sync() = 0;
-  // create(): the file appears under its name, durable, or the former one stays. append(): syncs
-  // and closes.
+  // Ends writing. Writer of create(): makes the whole file appear under its name, durable; if that fails, the former
+  // file stays. Writer of append(): syncs and closes the file.
   virtual Status commit() = 0;
-  // Like commit(), but a power loss soon after may remove the file. For copies that can be made
-  // again.
+  // Like commit(), but a power loss soon afterwards may remove the file. For copies that can be made again.
   virtual Status publish() { return commit(); }
 };
 
@@ -57,49 +63,55 @@ class Store {
   };
   virtual ~Store() = default;
 
-  virtual Result<Info> info(const std::string& path) = 0;  // a missing path is not an Error
-  virtual Result<std::unique_ptr<Reader>> open(const std::string& path) = 0;
-  // Sorted by name; temporary files of unfinished writes are left out.
+  // Looks at a path. A path that does not exist is not an Error: exists is false.
+  virtual Result<Info> info(const std::string& path) = 0;
+  virtual Result<std::unique_ptr<Reader>> open(const std::string& path) = 0;  // for reading
+  // The files and folders directly in `folder`, sorted by name, without temporary files of unfinished writes.
   virtual Result<std::vector<Entry>> list(const std::string& folder) = 0;
 
+  // Starts to write a file. Writer::commit() makes it appear and replaces an existing file.
   virtual Result<std::unique_ptr<Writer>> create(const std::string& path) = 0;
-  // Like create(), but never replaces a file: H0118 from here or from commit(). If the store can,
-  // check and commit are one step, so one of two programs wins.
+  // Like create(), but never replaces a file: create_new() or commit() fails with H0118 if the file exists. If the
+  // store supports it, check and commit are one step, so only one of two programs succeeds.
   virtual Result<std::unique_ptr<Writer>> create_new(const std::string& path);
+  // Starts to write at the end of a file, which is created if it does not exist.
   virtual Result<std::unique_ptr<Writer>> append(const std::string& path) = 0;
-  // Atomic and durable; replaces an existing file, or an empty folder, at `to`. (A folder of an
-  // object store moves file by file.)
+  // Renames a file or folder, atomic and durable. Replaces a file or an empty folder at `to`. (A folder of an object
+  // store is moved file by file.)
   virtual Status rename(const std::string& from, const std::string& to) = 0;
-  // Copies a file, by the store itself if it can; whole or not at all.
+  // Copies a file, completely or not at all. The store itself makes the copy if it can.
   virtual Status copy(const std::string& from, const std::string& to);
   virtual Status remove(const std::string& path) = 0;  // a file or an empty folder
-  // Removes a folder and everything in it; links are removed, not followed; a missing path is not
-  // an Error. Not atomic: rename the folder first if that matters.
+  // Removes a folder and everything in it. Links are removed, not followed. A path that does not exist is not an Error.
+  // Not atomic: if that matters, rename the folder first.
   virtual Status remove_all(const std::string& path) = 0;
-  virtual Status make_dirs(const std::string& path) = 0;
-  // Removes the remains of killed writers in the folder. Nobody may write there.
+  virtual Status make_dirs(const std::string& path) = 0;  // makes a folder and its parents
+  // Removes temporary files in the folder that killed programs have left. No program may be writing there.
   virtual Status remove_unfinished(const std::string& folder) = 0;
-  // False if a folder is only a common prefix of names: renaming one at `path` then takes many
-  // steps, and each file appears when it is committed.
+  // Returns false if a folder at this path is only a common prefix of names, as in an object store. Renaming it then
+  // takes many steps, and files in it appear one by one.
   virtual bool renames_folders_at_once(const std::string&) { return true; }
 
   Result<bool> exists(const std::string& path);
   Result<int64_t> bytes(const std::string& path);
-  Result<std::string> read(const std::string& path);
+  Result<std::string> read(const std::string& path);  // the whole file
+  // `bytes` bytes from `offset` on. Error H0105 if the file ends before.
   Result<std::string> read(const std::string& path, int64_t offset, int64_t bytes);
+  // Writes the whole file: create(), Writer::write() and Writer::commit().
   Status write(const std::string& path, std::string_view bytes);
 };
 
-// The machine's files; also URLs if base/store/places is below it, as in the program hone.
+// The store of the process: the machine's files. The program hone replaces it by Places
+// (base/store/places/places.h), which also has URLs.
 Store& file_store();
-// Asks file_store(); a failure (a missing folder, an unreachable server) counts as no.
+// Look at file_store(). A failure, such as a server that cannot be reached, counts as false or as an empty list.
 bool path_exists(const std::string& path);
 bool is_file(const std::string& path);
 bool is_folder(const std::string& path);
 std::vector<std::string> names_in(const std::string& folder);  // sorted
 
-// While it lives, file_store() is `store`: tests put a faulty disk under everything. Not for
-// several threads.
+// Makes `store` the file_store() until this object is destroyed. `store` must outlive it. Create and destroy it while
+// no other thread uses file_store().
 class FileStoreInstead {
  public:
   explicit FileStoreInstead(Store& store);

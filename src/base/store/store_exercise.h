@@ -1,4 +1,4 @@
-// For tests: the guarantees of every store of files.
+// For tests: checks the guarantees that every Store gives (base/store/store.h).
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,6 +9,7 @@
 
 namespace hone {
 
+// Writes a file with create_new().
 inline Status write_new(Store& s, const std::string& path, std::string_view text) {
   const std::unique_ptr<Writer> w = HONE_TRY(s.create_new(path));
   HONE_TRY(w->write(text));

@@ -1,4 +1,4 @@
-// A folder of this machine that is removed with its object.
+// A temporary folder of this machine. Its destructor removes the folder with everything in it.
 #pragma once
 
 #include <stdlib.h>

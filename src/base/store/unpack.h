@@ -1,6 +1,6 @@
-// Compressed files as a stream: gzip (RFC 1952), zstd (RFC 8878), bzip2, xz, and ZIP archives of
-// one file. Several members in a row are one file, as in the tools that write them; zero bytes
-// after the last one are padding.
+// Decompresses files as a stream: gzip (RFC 1952), zstd (RFC 8878), bzip2, xz, and ZIP archives with one file. If a
+// file has several compressed members one after another (as gzip, bzip2 and other tools allow), the result is all
+// their contents joined. Zero bytes after the last member are ignored.
 //   Unpacker unpacker(Packing::kGzip, "train.csv.gz", [&](char* to, int64_t size) { ... });
 //   int64_t n = HONE_TRY(unpacker.read(buffer, sizeof buffer));   // 0 at the end
 #pragma once
@@ -17,28 +17,29 @@ namespace hone {
 
 enum class Packing { kNone, kGzip, kZstd, kBzip2, kXz, kZip };
 
-// From the first bytes of a file; 10 are enough.
+// The compression of a file by its first bytes, of which 10 are enough; kNone: not compressed.
 Packing packing_of_bytes(std::string_view head);
-// From the end of its name, in any case: .gz .gzip, .zst .zstd, .bz2, .xz, .zip.
+// The compression of a file by its name: .gz or .gzip, .zst or .zstd, .bz2, .xz, .zip, in upper or lower case. kNone
+// for other names.
 Packing packing_of_name(std::string_view name);
 std::string_view without_packing(std::string_view name);  // "train.csv.gz" -> "train.csv"
 const char* packing_name(Packing packing);                // "gzip"
 
 class UnpackCodec;  // unpack_codec.h
 
-// Memory: a window of at most 128 MiB (zstd) or 512 MiB (xz), else some 100 KiB; a file that needs
-// more is an error.
+// Needs some 100 KiB of memory, and for zstd a window of at most 128 MiB, for xz at most 512 MiB. A file that needs
+// more is Error H0116.
 class Unpacker {
  public:
-  // Returns up to `size` packed bytes, 0 at their end.
+  // Reads up to `size` compressed bytes into `to`. Returns their number; 0 at the end of the file.
   using Pull = std::function<Result<int64_t>(char* to, int64_t size)>;
-  // `name` is for messages.
+  // `packing` is not kNone. `name` is the file's name for messages.
   Unpacker(Packing packing, std::string name, Pull pull);
   ~Unpacker();
 
-  // Returns up to `size` (> 0) unpacked bytes, 0 at the end. All bytes before a damaged place come
-  // first. Errors: H0116 with the byte for a file that is cut off or damaged, and for an archive
-  // with other content; pull's own.
+  // Writes up to `size` (> 0) decompressed bytes to `to`. Returns their number; 0 at the end. If the file is damaged,
+  // all bytes before the damage are returned first. Errors: H0116 if the file is cut off or damaged (with the offset),
+  // or is a ZIP archive that unpack_zip.h does not support; errors of `pull`.
   Result<int64_t> read(char* to, int64_t size);
 
  private:
@@ -50,11 +51,11 @@ class Unpacker {
   Pull pull_;
   std::unique_ptr<UnpackCodec> codec_;
   std::string buffer_;
-  std::string_view in_;           // unused part of buffer_
-  int64_t pulled_ = 0, out_ = 0;  // bytes so far
-  bool inside_ = false;           // inside a member
-  bool members_ = false;          // at least one member ended
-  std::string why_;               // error of the codec
+  std::string_view in_;           // the part of buffer_ that is not decompressed yet
+  int64_t pulled_ = 0, out_ = 0;  // compressed bytes read, decompressed bytes returned
+  bool inside_ = false;           // a member has started and has not ended
+  bool members_ = false;          // at least one member has ended
+  std::string why_;               // the codec's reason for a failure; "": none
   bool refused_ = false;
 };
 

@@ -1,6 +1,6 @@
-// A ZIP archive of one file as a stream (PKWARE's APPNOTE.TXT 6.3): stored or deflated, also with
-// trailing or 64-bit sizes. Folders, and macOS's extra files (__MACOSX/), are skipped; a second
-// file, encryption and other methods are refused by name.
+// Decompresses a ZIP archive with one file as a stream (PKWARE's APPNOTE.TXT 6.3). The file may be stored or deflated,
+// with its sizes after the data or in 64 bits (ZIP64). Folders, and the extra files of macOS (__MACOSX/), are skipped.
+// A second file, encryption and other compression methods give UnpackCodec::Did::kRefused with the reason.
 #pragma once
 
 #include <memory>

@@ -1,16 +1,15 @@
-// Numbered items of work that processes of several hosts share through a folder or a bucket.
+// Divides numbered items of work among processes, also on several hosts, through a folder or an object store.
 //
 //   WorkItems items("gs://b/out/work", 12);
 //   while (auto item = HONE_TRY(items.take())) HONE_TRY(items.commit(work_on(*item)));
 //
-//   W/000003.lease-001   written under the condition that nobody wrote it: names its process, which
-//                        writes it again while it works
-//   W/000003.done        the result, written under the same condition
+// Files for item 3 in the folder; both are created only if they do not exist:
+//   000003.lease-001   names the process that works on the item; the process writes it again while it works
+//   000003.done        the result
 //
-// A lease is stale when its process was on this host and has ended, or when nobody wrote it for
-// `stale_s` seconds of this process' own clock; another process then takes the item with the next
-// number of a lease. A process that was only paused may finish its item all the same, so work on an item
-// must give the same result each time.
+// A lease is stale if its process was on this host and has ended, or if the file did not change for `stale_s` seconds
+// by the clock of the process that looks at it. Another process may then take the item, with the next lease number. A
+// process that was only paused may still finish its item, so work on an item must give the same result each time.
 #pragma once
 
 #include <condition_variable>
@@ -28,21 +27,25 @@ namespace hone {
 
 class WorkItems {
  public:
-  // The folder exists.
+  // Shares the items 0 .. count - 1 through `folder`, which must exist on a disk.
   WorkItems(std::string folder, int64_t count, double stale_s = 60, Clock& clock = system_clock());
-  ~WorkItems();  // gives the item back
+  ~WorkItems();  // calls give_back()
   WorkItems(const WorkItems&) = delete;
 
-  // Takes an item that is neither done nor held; none: there is none now, see done(). Errors: those of
-  // the store.
+  // Takes an item that is not done and that no other process works on. Call commit() or give_back() before the next
+  // take(). nullopt: there is no such item now; all_done() says whether others still work. Errors: those of
+  // file_store().
   Result<std::optional<int64_t>> take();
-  // Ends the work on the taken item. A result that another process wrote first stays.
+  // Stores the result of the taken item. If another process has stored a result first, that one stays, and this is not
+  // an Error. Errors: those of file_store().
   Status commit(std::string_view result);
-  void give_back();  // so that another process need not wait for the lease to become stale
+  // Returns the taken item without a result, so that another process can take it at once. Does nothing without an item.
+  void give_back();
 
   int64_t count() const { return count_; }
-  int64_t done() const { return done_; }  // at the last take()
+  int64_t done() const { return done_; }  // the number of items with a result, at the last take()
   bool all_done() const { return done_ == count_; }
+  // The stored result of an item; Error H0101 if it is not done.
   Result<std::string> result(int64_t item) const;
 
  private:
@@ -62,9 +65,9 @@ class WorkItems {
   double stale_s_;
   Clock& clock_;
   std::string owner_;
-  std::map<int64_t, Seen> seen_;  // leases of others, by item
-  std::string held_file_;         // "": no item is held
-  int64_t held_ = -1;
+  std::map<int64_t, Seen> seen_;  // leases of other processes, by item
+  std::string held_file_;         // the lease file of the taken item
+  int64_t held_ = -1;             // the taken item; -1: none
   std::mutex mutex_;
   std::condition_variable wake_;
   bool ended_ = false;

@@ -1,4 +1,5 @@
-// Ranges of code points: data of unicode.cc and bert_chars.cc, generated.
+// Tables of Unicode code points for unicode.cc and bert_chars.cc, in ascending order. tools/golden_tokenizers.py
+// generates their data.
 #pragma once
 
 #include <cstdint>
@@ -7,19 +8,20 @@
 namespace hone {
 
 struct CodeRange {
-  uint32_t first, last;  // both inside
+  uint32_t first, last;  // inclusive
 };
-std::span<const CodeRange> letter_ranges();  // general category L*
-std::span<const CodeRange> number_ranges();  // N*
+std::span<const CodeRange> letter_ranges();  // the general categories L*
+std::span<const CodeRange> number_ranges();  // the general categories N*
 
-// As tokenizers' BertNormalizer and BertPreTokenizer see them (Unicode 8).
-std::span<const CodeRange> mark_ranges();         // Mn: the accents
-std::span<const CodeRange> control_ranges();      // the characters that clean_text drops
-std::span<const CodeRange> punctuation_ranges();  // P* and the ASCII symbols
+// Classes of BertNormalizer and BertPreTokenizer in Hugging Face tokenizers (Unicode 8).
+std::span<const CodeRange> mark_ranges();         // category Mn: accents
+std::span<const CodeRange> control_ranges();      // characters that the option clean_text removes
+std::span<const CodeRange> punctuation_ranges();  // categories P* and ASCII symbols
 
 struct CodePair {
   uint32_t from, to;
 };
-std::span<const CodePair> young_lower_case();  // letters that utf8proc may not know
+// Pairs of a letter and its lower case, for letters that are too new for some versions of utf8proc.
+std::span<const CodePair> young_lower_case();
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Devices that compute on this machine, for `hone doctor`.
+// Lines of `hone doctor` about the backends and devices of this machine.
 #pragma once
 
 #include "base/core/probe.h"
@@ -6,9 +6,9 @@
 
 namespace hone {
 
-Probe probe_backends();  // the shelf, and the devices that it plans for
-Probe probe_kernels(const DeviceSpec& cpu);
-// Devices that no backend of this build uses, found by what their drivers leave in the file system.
+Probe probe_backends();  // names of backends, and of devices that hone plan knows
+Probe probe_kernels(const DeviceSpec& cpu);  // the CPU's instruction set and number of threads
+// Devices that no backend of this build can use, found by their drivers' files, such as /dev/kfd.
 Probe probe_accelerators();
 
 }  // namespace hone

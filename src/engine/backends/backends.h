@@ -1,4 +1,4 @@
-// The shelf of backends: those that run programs here, and the devices that hone can plan for.
+// The registry of backends: those that run programs on this machine, and the devices that hone can plan for.
 //
 //   const std::unique_ptr<Backend> cpu = HONE_TRY(open_backend("cpu", {.threads = 4}));
 //   const std::unique_ptr<Backend> gpu = HONE_TRY(plan_backend(h100));   // computes nothing
@@ -13,69 +13,74 @@
 namespace hone {
 
 struct BackendOptions {
-  int threads = 0;       // of the host; 0: all that this process may use
-  std::string isa = "";  // instruction set of a CPU; "": the best, or what HONE_CPU_ISA says
-  int ordinal = 0;       // of a GPU, in the order of its driver
-  // Ranks that are threads of this process, each with a device of its own: `ordinal` is this one's number.
+  int threads = 0;       // CPU threads; 0: all that this process may use
+  std::string isa = "";  // instruction set of the CPU's kernels; "": HONE_CPU_ISA, else the best
+  int ordinal = 0;       // number of the GPU or TPU, from 0, in its driver's order
+  // Number of ranks that run as threads of this process, each with its own device. With more than 1, `ordinal` is the
+  // number of the rank that opens the backend.
   int ranks = 1;
 };
 
-// One file of this folder.
+// One kind of backend. Each backend_<name>() of this folder returns one.
 struct BackendKind {
-  std::string name;   // of --device
+  std::string name;   // for --device
   std::string about;  // one line for help and `hone doctor`
-  // Null: it cannot compute in this build.
+  // Opens the backend. Null: this build cannot compute with it.
   Result<std::unique_ptr<Backend>> (*open)(const BackendOptions&) = nullptr;
-  // The devices that it can plan for, which need not be here; null: none.
+  // Lists the devices that the backend can plan for; this machine need not have them. Null: none.
   std::vector<DeviceSpec> (*devices)(const BackendOptions&) = nullptr;
-  Chooser (*chooser)(const DeviceSpec&) = nullptr;  // for `devices`
-  Joiner join = nullptr;                            // for `devices` too
-  bool needs_device = false;                        // one that not every machine has
-  // The rank for "auto", which opens the usable backend of the highest rank; 0: never.
+  Chooser (*chooser)(const DeviceSpec&) = nullptr;  // chooses kernels for a device of `devices`
+  Joiner join = nullptr;      // Backend::join for `devices`; null: joins nothing
+  bool needs_device = false;  // needs hardware or a library that a machine may lack
+  // --device auto opens the backend of the highest rank that works. 0: "auto" never opens this one.
   int auto_rank = 0;
-  // The error of a machine without such a device: usual, so "auto" does not warn of it.
+  // The error of a machine that lacks the device. Most machines do, so "auto" does not warn of this error. Null: none.
   const ErrorCode* absent = nullptr;
-  bool numbered = false;  // "name:1" is the second device, BackendOptions::ordinal
-  // The number of devices here that ranks of one process divide among themselves; null: such ranks are not
-  // supported.
+  // Whether --device takes an ordinal: "name:1" is the second device.
+  bool numbered = false;
+  // Counts the devices of this machine; the ranks of one process take one each. Null: several ranks in one process are
+  // not supported.
   Result<int> (*devices_here)() = nullptr;
 };
 
-const std::vector<BackendKind>& backend_kinds();
+const std::vector<BackendKind>& backend_kinds();  // all kinds of this build
 
-// Names that open_backend takes.
-std::vector<std::string> backend_names();
-std::vector<std::string> portable_backend_names();  // those that any machine can open
-std::vector<std::string> device_names();
+std::vector<std::string> backend_names();           // names that open_backend() accepts
+std::vector<std::string> portable_backend_names();  // names of backends that any machine can open
+std::vector<std::string> device_names();            // names that device_spec() accepts
 
-// A backend of this machine. H1402: no such name, with the nearest; H1402 of a CPU that has no such
-// instruction set.
+// Opens a backend of this machine. Errors: H1402 there is no backend of this name (the text proposes the nearest one),
+// or the CPU lacks the instruction set `isa`; errors of the backend itself.
 Result<std::unique_ptr<Backend>> open_backend(const std::string& name,
                                               const BackendOptions& options = {});
 
-// A device of this machine as --device names it: a backend, "cuda:1", or "auto", by the backends' ranks: a
-// GPU if one opens, else the CPU, with a warning unless there is no driver (H1341). Errors of open_backend
-// and of the backend.
+// Opens the device that --device names: a backend's name, a name with an ordinal ("cuda:1"), or "auto". "auto" opens a
+// GPU if one works, else the CPU. It warns of a GPU that fails, unless the machine has no driver (H1341). Errors: those
+// of open_backend(); H1402 hone can only plan for this device.
 Result<std::unique_ptr<Backend>> open_device(const std::string& name,
                                              const BackendOptions& options = {});
 
-// The devices of a run in this process, a rank on each: `asked` of the device that --device names, 0: all
-// TPUs of the machine, one of any other kind. H1402: these devices have no ranks in one process. H1362: there
-// are fewer.
+// The number of ranks, each with its own device, that a run starts in this process. `name`: the value of --device.
+// `asked` above 0 is returned as it is, and not compared with the devices of this machine. 0 means all TPUs of the
+// machine, or 1 for a device other than TPUs. Errors: H1402 `asked` is above 1 and the device does not support several
+// ranks in one process; H1361, H1362 and H1363 if counting the TPUs fails.
 Result<int> local_ranks_of(const std::string& name, int asked);
 
-// A device, by its name in any case: "H100", or "cpu", this machine. H1402.
+// The device of this name in any letter case, such as "H100"; "cpu" is this machine. H1402: hone does not know it.
 Result<DeviceSpec> device_spec(const std::string& name, const BackendOptions& options = {});
-// Equal devices in one machine: "8xA100-80GB"; without a count one. H1402.
+// Equal devices in one machine.
 struct DeviceGroup {
   DeviceSpec device;
   int64_t count = 1;
 };
 inline constexpr int64_t kMostDevices = 1024;
+// Parses a name with an optional count: "8xA100-80GB" is 8 devices, "H100" is 1. H1402: hone does not know the device,
+// or the count is not from 1 to kMostDevices, or above 1 for the CPU.
 Result<DeviceGroup> device_group(const std::string& name, const BackendOptions& options = {});
-// Chooses kernels of the device for a plan, and computes nothing.
+// A backend that chooses the device's kernels for a plan and computes nothing. `spec` must be of a device that a
+// backend of this build plans for.
 Result<std::unique_ptr<Backend>> plan_backend(const DeviceSpec& spec);
-// A backend for planning with the kernels and the device of `like`, which must outlive it.
+// A backend that chooses the same kernels as `like` for a plan and computes nothing. `like` must outlive it.
 std::unique_ptr<Backend> plan_backend(const Backend& like);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// The backends that a test for any backend runs on.
+// Chooses the backends on which a test runs that any backend must pass.
 #pragma once
 
 #include <cstdlib>
@@ -11,8 +11,8 @@
 
 namespace hone {
 
-// The backends that HONE_TEST_DEVICES names, separated by commas; make check-cuda names cuda,
-// the machine's GPU.
+// The backends that the variable HONE_TEST_DEVICES names, separated by commas. `make check-cuda` sets
+// it to cuda, the machine's GPU.
 inline std::vector<std::string> named_backends() {
   const char* named = std::getenv("HONE_TEST_DEVICES");
   std::vector<std::string> names;
@@ -20,12 +20,12 @@ inline std::vector<std::string> named_backends() {
   for (std::string one; std::getline(list, one, ',');) names.push_back(one);
   return names;
 }
-// `usual`, unless HONE_TEST_DEVICES names others.
+// The backends of HONE_TEST_DEVICES; `usual` if it names none.
 inline std::vector<std::string> tested_backends(std::vector<std::string> usual) {
   const std::vector<std::string> named = named_backends();
   return named.empty() ? usual : named;
 }
-// The emulated GPU, unless HONE_TEST_DEVICES names others.
+// The emulated GPU; none if HONE_TEST_DEVICES names backends.
 inline std::vector<std::string> emulated_backends() {
 #ifdef __SANITIZE_THREAD__
   return {};  // the thread sanitizer takes memory for each wait of an emulated thread
@@ -36,8 +36,8 @@ inline std::vector<std::string> emulated_backends() {
 }
 
 using BackendCase = std::tuple<std::string, std::string>;  // case, backend
-// Every case on every backend. The emulated GPU runs only those of `sample`, because it takes seconds
-// instead of milliseconds, unless tests_whole().
+// Pairs every case of `all` with every backend of `usual` or HONE_TEST_DEVICES. The emulated GPU runs only
+// the cases of `sample`, because it takes seconds instead of milliseconds; with tests_whole() it runs all.
 inline std::vector<BackendCase> cases_on_backends(const std::vector<std::string>& all,
                                                   const std::vector<std::string>& usual,
                                                   const std::vector<std::string>& sample) {
@@ -48,8 +48,8 @@ inline std::vector<BackendCase> cases_on_backends(const std::vector<std::string>
     for (const std::string& backend : emulated_backends()) out.emplace_back(name, backend);
   return out;
 }
-// Whether a backend makes check `number` of many: the emulated GPU makes every `every`-th, all when run
-// whole.
+// Whether a backend makes check number `number` of many. The emulated GPU makes one in `every` checks; with
+// tests_whole() it makes all.
 inline bool makes_check(std::string_view backend, size_t number, size_t every) {
   return backend != "cuda_emulated" || tests_whole() || number % every == 0;
 }
@@ -57,7 +57,7 @@ inline std::string name_of_case(const BackendCase& c) {
   return std::get<0>(c) + "_" + std::get<1>(c);
 }
 
-// Whether the test is for the machine's GPU.
+// Whether HONE_TEST_DEVICES names the machine's GPU.
 inline bool tests_a_gpu() {
   for (const std::string& name : tested_backends({}))
     if (name == "cuda") return true;

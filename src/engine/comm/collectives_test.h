@@ -1,5 +1,5 @@
-// Calls every collective on one rank of a group, and compares its results with plain loops over the
-// data of all ranks, which each rank can make again from (seed, rank).
+// Test support: calls every collective on one rank of a group, and compares the results with plain loops over the data
+// of all ranks. Data are random numbers from (seed, rank), so each rank can compute the data of all.
 #pragma once
 
 #include <cstring>
@@ -11,7 +11,7 @@
 
 namespace hone {
 
-// Bytes of `count` elements: small numbers, so that sums in f32 depend on their order.
+// `count` random elements as bytes. Floats are normally distributed, so their sums depend on the order of additions.
 inline std::vector<std::byte> test_tensor(DType t, int64_t count, uint32_t seed, int rank) {
   std::mt19937 random(seed * 1009 + static_cast<uint32_t>(rank));
   std::normal_distribution<float> normal;
@@ -32,6 +32,7 @@ inline std::vector<std::byte> test_tensor(DType t, int64_t count, uint32_t seed,
   return bytes;
 }
 
+// Adds the terms, whose elements have type T, as numbers of type Sum, in order, and writes the rounded sum.
 template <class T, class Sum, class Widen, class Narrow>
 void test_sum_as(std::vector<std::byte>& sum, const std::vector<std::vector<std::byte>>& terms,
                  Widen widen, Narrow narrow) {
@@ -48,7 +49,7 @@ void test_sum_as(std::vector<std::byte>& sum, const std::vector<std::vector<std:
   }
 }
 
-// The sum over ranks of their test tensors.
+// The expected sum over ranks of test_tensor(t, count, seed, rank).
 inline std::vector<std::byte> test_sum(DType t, int64_t count, uint32_t seed, int ranks) {
   std::vector<std::vector<std::byte>> terms;
   for (int r = 0; r < ranks; ++r) terms.push_back(test_tensor(t, count, seed, r));
@@ -63,22 +64,23 @@ inline std::vector<std::byte> test_sum(DType t, int64_t count, uint32_t seed, in
   return sum;
 }
 
-// Shapes of a bucket: rows and elements of a row.
+// The tensors of a bucket: the number of rows and the number of elements of a row.
 using TestShapes = std::vector<std::pair<int64_t, int64_t>>;
 
 class CollectiveCheck {
  public:
   explicit CollectiveCheck(Group& group, ThreadPool* pool = nullptr) : group_(group), pool_(pool) {}
 
-  // Each returns "" or the first difference.
+  // These functions return "" or a text about the first difference or error. in_place: results overwrite operands.
   std::string reduce_scatter(DType t, const TestShapes& shapes, bool in_place);
   std::string all_gather(DType t, const TestShapes& shapes, bool in_place);
   std::string all_reduce(DType t, const TestShapes& shapes, bool in_place);
   std::string broadcast(int root, const std::vector<int64_t>& sizes);
-  // All of them, for several types and shapes.
+  // Checks all collectives with several types and shapes.
   std::string all();
 
  private:
+  // Compares the bytes that the group has counted since `sent` and `received` with `expected`.
   std::string counted(const char* name, CollectiveBytes expected, int64_t sent, int64_t received);
   Group& group_;
   ThreadPool* pool_;

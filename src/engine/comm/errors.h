@@ -1,4 +1,4 @@
-// Error codes of the room: H1501 to H1504.
+// Error codes of engine/comm, H1501 to H1504.
 #pragma once
 
 #include "base/core/error.h"

@@ -1,12 +1,12 @@
-// Messages between the ranks of a run. A Group is one rank's end; the ranks of a group call the
-// same exchanges in the same order.
+// Messages between the ranks (processes) of a run. A Group object is one rank's end of the group. All ranks must call
+// matching exchanges in the same order.
 //
 //   std::vector<Send> sends = {{.to = 1, .bytes = mine}};
 //   std::vector<Receive> receives = {{.from = 1, .bytes = theirs}};
 //   HONE_TRY(group.exchange(sends, receives));
 //
-// Collectives are functions over exchange() (collectives.h), so their bits do not depend on the
-// engine. One thread at a time calls exchange(); any thread may call the other functions.
+// Collectives are built on exchange() (collectives.h), so their bits do not depend on the engine, the library that
+// carries the messages. Only one thread at a time may call exchange(); any thread may call the other functions.
 #pragma once
 
 #include <atomic>
@@ -24,12 +24,14 @@
 
 namespace hone {
 
-// Hears of the collectives of one rank. All ranks have the same ones in the same order.
+// Receives the start and the end of each collective of one rank. All ranks have the same collectives in the same order.
 class CollectiveWatch {
  public:
   virtual ~CollectiveWatch() = default;
-  // This rank begins to wait for the others at `node`: "all_reduce gradients.wte.weight".
+  // This rank starts a collective, and so starts to wait for other ranks. `node`: its op and scope, such as
+  // "all_reduce gradients.wte.weight".
   virtual void reach(const std::string& node) = 0;
+  // The collective has ended.
   virtual void pass() = 0;
 };
 
@@ -41,29 +43,33 @@ class Group {
 
   int rank() const { return rank_; }
   int ranks() const { return ranks_; }
-  const std::string& name() const { return name_; }  // of the engine: "gloo"
+  const std::string& name() const { return name_; }  // the engine's name, such as "gloo"
 
-  // Sends and receives these messages, and returns when all have arrived and every span may be used
-  // again. The messages from one rank to another arrive in their order, each as long as the span
-  // that receives it; empty ones are skipped; a message to this rank itself is a copy. The spans of
-  // one call do not overlap, except in a message that is sent from where it is received. Errors,
-  // after which every later call fails too: H1502 a rank is gone, H1503 stop() was called.
+  // Sends and receives these messages. Returns when all have arrived and each span may be used again. Messages from one
+  // rank to another are matched in order; a message must have the length of the span that receives it. Empty spans are
+  // skipped. A message to this rank itself is a copy. Spans of one call must not overlap, but a message to this rank
+  // may be sent from the span that receives it. H1502: a rank is gone. H1503: stop() was called. H1504: two ranks
+  // disagree about the length of a message (only some engines find this). After an error all later calls return the
+  // same error.
   Status exchange(std::span<const Send> sends, std::span<const Receive> receives);
 
-  // Ends a running exchange() and every later one with H1503, whose text names `why`.
+  // Makes a running exchange() and all later ones return H1503, whose text has `why`. It has no effect after
+  // another error.
   void stop(const std::string& why);
-  // The error that later exchanges fail with. Any thread.
+  // The error that later calls of exchange() will return, or Ok.
   Status state() const;
 
-  // Makes another group of the same ranks, whose messages have an order of their own. Every rank calls it, with a
-  // name that it uses once. Errors: H1501 the engine cannot, and those of make_group().
+  // Makes a second group of the same ranks, whose messages are ordered independently. Every rank calls it with the same
+  // name, which must not be used twice. H1501: the engine has only one group. Also the errors of make_group()
+  // (engines/engines.h).
   virtual Result<std::unique_ptr<Group>> another(const std::string& name) const;
 
-  // Hears of collectives from now on, and outlives them; null: nobody. Set before the first one.
+  // Sets the object that is called for each collective; it must outlive them. Null: none. Call it before the first
+  // collective.
   void set_watch(CollectiveWatch* watch) { watch_ = watch; }
   CollectiveWatch* watch() const { return watch_; }
 
-  // Bytes of messages to and from other ranks, since the group was made.
+  // Bytes of messages to and from other ranks (or one other rank) since the group was made.
   int64_t bytes_sent() const { return total(sent_.get()); }
   int64_t bytes_received() const { return total(received_.get()); }
   int64_t bytes_sent(int peer) const { return sent_[static_cast<size_t>(peer)]; }
@@ -72,9 +78,9 @@ class Group {
  protected:
   Group(std::string name, int rank, int ranks);
 
-  // Does exchange() for messages that are not empty, to and from other ranks.
+  // The engine's part of exchange(): no message is empty, and all are to and from other ranks.
   virtual Status transfer(std::span<const Send> sends, std::span<const Receive> receives) = 0;
-  // Makes a running transfer() and later ones return an error of any kind soon. Any thread.
+  // Makes a running transfer() and later ones return an error of any code soon. May be called from any thread.
   virtual void wake() = 0;
 
  private:
@@ -88,7 +94,7 @@ class Group {
   std::vector<Receive> receives_;
   CollectiveWatch* watch_ = nullptr;
   mutable std::mutex mutex_;
-  std::optional<Error> closed_;  // the reason why no exchange runs any longer
+  std::optional<Error> closed_;  // the error of all later exchanges
 };
 
 }  // namespace hone

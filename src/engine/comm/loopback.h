@@ -1,4 +1,4 @@
-// Groups for the threads of one process: tests of collectives and of programs on several ranks.
+// Groups whose ranks are threads of one process, to test collectives and programs on several ranks.
 //
 //   LoopbackWorld world(3);
 //   HONE_TRY(world.run([&](Group& group) { return train(group); }));  // a thread for each rank
@@ -18,13 +18,13 @@ class LoopbackWorld {
   ~LoopbackWorld();
 
   int ranks() const { return static_cast<int>(groups_.size()); }
-  // Lives as long as the world. After an exchange of one group fails, or its stop(), exchanges of
-  // the others with it fail with H1502, as if its process had ended. H1504: the two ends of a
-  // message differ in length.
+  // The group of a rank, which lives as long as the world. After an exchange of the group has failed, or after its
+  // stop(), exchanges of other ranks with it return H1502, as if its process had ended. H1504: the sent and the
+  // received length of a message differ.
   Group& group(int rank) { return *groups_[static_cast<size_t>(rank)]; }
 
-  // Calls fn(group) on a thread for each rank, and returns the error of the lowest rank that has
-  // one. A rank that fails ends the communication of the others.
+  // Calls fn(group) on a thread for each rank, and waits for all. Returns the error of the lowest rank that has an
+  // error. If fn fails on a rank, the exchanges of other ranks with it fail too.
   Status run(const std::function<Status(Group&)>& fn);
 
  private:
@@ -34,7 +34,7 @@ class LoopbackWorld {
   std::vector<std::unique_ptr<Group>> groups_;
 };
 
-// The group of a run of one rank.
+// The group of a run that has one rank.
 std::unique_ptr<Group> single_group();
 
 }  // namespace hone

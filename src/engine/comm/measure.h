@@ -1,4 +1,4 @@
-// Speed of the messages between the ranks of a group.
+// Measures the speed of messages between the ranks of a group.
 #pragma once
 
 #include <vector>
@@ -8,19 +8,20 @@
 
 namespace hone {
 
+// The exchanges of this rank with one other rank. Each exchange sends its bytes in both directions at the same time.
 struct PeerSpeed {
-  double small_s = 0;      // an exchange of 8 bytes in both directions: the median
-  double block_s = 0;      // an exchange of 64 KiB
-  double bytes_per_s = 0;  // in each direction, in exchanges of 4 MiB
+  double small_s = 0;      // the median time of an exchange of 8 bytes
+  double block_s = 0;      // the median time of an exchange of 64 KiB
+  double bytes_per_s = 0;  // bytes a second in each direction, in exchanges of 4 MiB
 };
 struct GroupSpeed {
   std::vector<PeerSpeed> peers;  // by rank; zeros for this rank itself
-  double all_reduce_s = 0;       // of all_reduce_bytes f32 bytes on all ranks
+  double all_reduce_s = 0;       // the time of an all_reduce of all_reduce_bytes bytes of f32
   int64_t all_reduce_bytes = 0;
 };
 
-// Every rank calls it. Pairs of ranks take turns, so that no two of a rank's exchanges run at the
-// same time. Takes about a second on a network of 1 GB/s.
+// Every rank must call it. Pairs of ranks take turns: a rank exchanges messages with one other rank at a time. Takes
+// about a second on a network of 1 GB/s. Errors: those of Group::exchange().
 Result<GroupSpeed> measure_group(Group& group, Clock& clock = system_clock());
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// Messages of an exchange (group.h); in a header of their own for modules that know nothing else of
-// hone.
+// The messages of Group::exchange() (group.h). They have a header of their own for modules that include little else of
+// hone (engines/link_module.h).
 #pragma once
 
 #include <cstddef>

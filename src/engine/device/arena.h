@@ -1,5 +1,5 @@
-// One block of memory, allocated once: aligned to huge pages, spread over the memory nodes (NUMA)
-// unless numactl is used, populated before the first step.
+// One block of host memory, allocated once. It is aligned to huge pages and populated, so the first step takes no page
+// faults. Its pages are interleaved over the memory nodes (NUMA), unless numactl has set another policy.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,12 @@ namespace hone {
 class Arena {
  public:
   Arena() = default;
-  // H1321 if the system refuses the memory, also while it is populated. `populate` is
-  // madvise(MADV_POPULATE_WRITE); tests give another one. Large arenas are populated by several threads.
+  // Allocates and populates memory, which is zero. H1321: the system refuses the memory, or refuses to populate it.
+  // Several threads populate large arenas. `populate` populates a range and returns 0, or -1 with errno; tests replace
+  // it.
   using Populate = int (*)(void* begin, size_t bytes);
   static Result<Arena> allocate(int64_t bytes, Populate populate = populate_now);
-  static int populate_now(void* begin, size_t bytes);
+  static int populate_now(void* begin, size_t bytes);  // madvise(MADV_POPULATE_WRITE)
   Arena(Arena&& other) noexcept;
   Arena& operator=(Arena&& other) noexcept;
   ~Arena();

@@ -1,6 +1,6 @@
-// The backend contract. A backend turns a node into a Kernel: a function over raw pointers with a
-// fixed workspace, run on a queue of the backend's device. It owns no tensor; the plan places every
-// byte, the session calls the kernels.
+// The backend contract. A backend turns a node into a Kernel: a function of raw pointers with a workspace of fixed
+// size, which runs on a queue of the backend's device. It owns no tensor: the plan (plan/plan.h) places all values, and
+// the session calls the kernels.
 //
 // To add one: copy engine/backends/null and follow its README.
 #pragma once
@@ -16,25 +16,27 @@
 namespace hone {
 
 struct KernelArgs {
-  const void* const* in;  // one per operand, nullptr for absent ones
-  void* const* out;       // one per result; may equal an operand that Op::over names
+  const void* const* in;  // an address for each operand; null: the operand is absent
+  void* const* out;       // an address for each result; may equal an operand that Op::over names
   void* workspace;        // 64-byte aligned, Kernel::workspace_bytes long
-  Queue& queue;           // of the device whose backend made the kernel
+  Queue& queue;           // a queue of the backend's device
 };
 
-// The facts of a kernel that a plan needs.
+// The kernel that a backend chooses for a node, as far as a plan needs it.
 struct Choice {
-  std::string id;               // goes into the numerics manifest: "cpu.gemm.k1024"
-  int64_t workspace_bytes = 0;  // depends on shapes and the DeviceSpec only
-  std::string note = {};        // reason why it is not a faster one, for hone graph --explain
-  int64_t launches = 0;         // of kernels on a device of its own
+  // Names the kernel, such as "cpu.gemm.k1024"; part of the numerics manifest (Session::kernel_manifest()).
+  std::string id;
+  int64_t workspace_bytes = 0;  // bytes of scratch; depends on shapes and the DeviceSpec only
+  std::string note = {};        // the reason not to use a faster kernel, for hone graph --explain
+  int64_t launches = 0;         // launches of kernels on a device other than the host
 };
 
 struct Kernel {
-  std::string id;
-  int64_t workspace_bytes = 0;
+  std::string id;               // Choice::id
+  int64_t workspace_bytes = 0;  // Choice::workspace_bytes
   std::function<void(const KernelArgs&)> run;
-  // Whether a collective gives its work to the queue itself; otherwise the queue calls it as work of the host.
+  // For a collective. True: run() enqueues the work and returns. False: run() does the work on the host, so it is
+  // called from the queue (Queue::run()).
   bool queues = false;
 };
 
@@ -43,35 +45,34 @@ class Backend {
   virtual ~Backend() = default;
   virtual std::string_view name() const = 0;
 
-  // Chooses the kernel of a node, or returns an Error kDeclined with the reason: the lowering pass
-  // then decomposes the node, and refuses a declined primitive by name. (optional: the choice of
-  // kernel())
+  // Chooses the kernel of a node without making it. An Error kDeclined (H1401) with the reason: the backend has no
+  // kernel for the node. lower() then decomposes the node, or refuses the program if the op is a primitive. Default:
+  // calls kernel().
   virtual Result<Choice> choose(const NodeView& n) const;
 
-  // Makes the kernel, for nodes that choose() accepts.
+  // Makes the kernel of a node that choose() accepts; other nodes are declined as by choose().
   virtual Result<Kernel> kernel(const NodeView& n) const = 0;
 
-  // (optional, default the first) index of the decomposition in Op::decompositions for a declined
-  // node.
+  // For a declined node: the index in Op::decompositions of the decomposition to use. Default: the first.
   virtual size_t decomposition(const NodeView&) const { return 0; }
 
-  // Makes one node of several that the backend computes together, in a lowered program, and returns
-  // whether it did; lower() chooses again then. No bit changes. (optional: does nothing)
+  // Replaces groups of nodes that the backend can compute together by one node each, in a lowered program. Returns
+  // whether it changed the program; lower() is then called again. Results keep their bits. Default: does nothing.
   virtual bool join(Program&) const { return false; }
 
-  // Compiles lowered programs for the device, at the places of the plan. (optional: a kernel for
-  // each node, in the order of the list; a backend that compiles whole programs does it here)
+  // Compiles lowered programs for the device, with values at the places of the plan. Default: make_node_list(), a
+  // kernel for each node, called in order. A backend that compiles whole programs overrides it.
   virtual Result<std::unique_ptr<Executable>> compile(std::span<const Program> programs,
                                                       const RunPlan& plan) const;
 
-  // The device that runs its kernels; a bug for a backend that computes nothing.
+  // The device that runs the kernels. A backend that computes nothing throws a Bug.
   virtual Device& device() const = 0;
-  // The device that kernels are chosen for. (optional: the spec of its device)
+  // The facts of the device for which kernels are chosen. Default: the device's.
   virtual const DeviceSpec& spec() const { return device().spec(); }
 
-  // (optional, default true) whether arenas are allocated and kernels run; null only plans.
+  // Whether arenas are allocated and kernels run. False: the backend only plans (engine/backends/null). Default: true.
   virtual bool computes() const { return true; }
-  // (optional, default "") the backend's own choices and their reasons: instruction set, threads.
+  // The backend's own choices and their reasons, such as instruction set and threads, for people. Default: "".
   virtual std::string description() const { return ""; }
 };
 

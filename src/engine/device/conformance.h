@@ -2,9 +2,9 @@
 // results with those of the oracle, which runs the decomposition of the op in f64.
 //   ConformanceReport r = run_conformance(my_backend(), reference_backend(), folder);
 //   EXPECT_TRUE(r.failures.empty()) << r.text();
-// Every case has guard bytes around each buffer, and operands that must not change. It runs twice:
-// with results in new buffers, and written in place, which must give the same bits. If the op can
-// add to an accumulator, both runs are repeated with one.
+// Each buffer has guard bytes around it, and operands must not change (interpret.h). Each case runs twice: with results
+// in new buffers, and with results written over operands; both must give the same bits. If the op can add to an
+// accumulator, both runs are repeated with an accumulator.
 #pragma once
 
 #include "engine/device/cases.h"
@@ -12,28 +12,28 @@
 namespace hone {
 
 struct ConformanceReport {
-  int checks = 0;
+  int checks = 0;                     // number of runs
   std::vector<std::string> failures;  // "linear.case:7 linear: output 0 differs by ..."
   std::vector<std::string> declined;  // "gate.case:3 gate: <the backend's reason>"
   std::string text() const;           // the whole report, failures first
 };
 
-// A sample for slow backends: the cases of each op whose number is `first` modulo `every`.
+// A sample of the cases, for slow backends: case i of each op runs if i % every == first. Default: all cases.
 struct CaseSample {
   int every = 1, first = 0;
 };
 
-// `only`: the name of an op; "": all ops, and every op of the catalogue must have a case.
+// Runs the cases of the folder. `only`: the name of the op to test; "": all ops, and an op without a case is a failure.
 ConformanceReport run_conformance(const Backend& backend, const Backend& oracle,
                                   const std::string& folder, const std::string& only = "",
                                   CaseSample sample = {});
-// For backends that are opened with different numbers of threads: all must give the same bits.
+// Tests one backend that was opened several times with different numbers of threads: all must give the same bits.
 ConformanceReport run_conformance(std::span<const std::unique_ptr<Backend>> backends,
                                   const Backend& oracle, const std::string& folder,
                                   const std::string& only = "");
 
-// Compares each op's gradient with central finite differences of the op, both on the oracle in f64, at
-// about `elements` elements of each input.
+// Compares each op's gradient with central finite differences of the op, for about `elements` elements of each operand.
+// Both are computed by the oracle in f64.
 ConformanceReport check_gradients(const Backend& oracle, const std::string& folder,
                                   const std::string& only = "", size_t elements = 24);
 

@@ -1,7 +1,6 @@
-// Memory of the space `disk`: files of a fixed size, with addresses that only queues can use.
-// Files are read and written past the page cache (O_DIRECT) if the file system allows it, so
-// offloaded values take no memory a second time. Otherwise pages are written back and dropped after
-// each read or write.
+// Memory of the space `disk`. A block is a file of fixed size. Its addresses are reserved but not readable: only queues
+// can use them. If the file system allows it, files bypass the page cache (O_DIRECT), so offloaded values use no
+// memory. Otherwise pages of the cache are written back and dropped after each read or write.
 #pragma once
 
 #include <atomic>
@@ -15,7 +14,7 @@
 
 namespace hone {
 
-// Features that may be used; tests turn some off.
+// Whether O_DIRECT and io_uring may be used; tests turn them off.
 struct DiskOptions {
   bool direct = true, uring = true;
 };
@@ -24,56 +23,61 @@ class DiskBlocks {
  public:
   explicit DiskBlocks(const DiskOptions& options = {}) : options_(options) {}
 
-  // Creates a file of zeros in the folder, which is made if it is missing. All bytes are allocated
-  // now. The file has no name, so nothing is left when the process ends, in whatever way. H1322.
+  // Creates a file of zeros in the folder, which is created if it is missing. All its disk space is reserved now. The
+  // file has no name, so the system frees it when the process ends, even if it crashes. H1322: the folder or
+  // the file cannot be made, or the disk is full. The block must be destroyed before this object.
   Result<std::unique_ptr<Memory>> allocate(int64_t bytes, const std::string& folder);
 
-  // Each side of a copy is in a block or in memory of this process. After a failure, kept for
-  // check(), the blocks are not touched again.
+  // Copies bytes; each side may be in a block or in memory of this process. After a failure of a read or write, which
+  // check() returns, blocks are no longer read or written.
   void copy(const Copy& c);
   void zero(void* to, int64_t bytes);
 
-  // H1323: the first read or write that failed, or a file that another program has truncated: its
-  // lost bytes read as zeros.
+  // H1323: a read or write failed (the first failure is returned), or another program has truncated a file, whose lost
+  // bytes would read as zeros.
   Status check() const;
 
-  // The way files are read and written, and the reason if it is not the best: "direct, io_uring".
-  // For the file that was allocated last; "" without files.
+  // A text for people: the way the file that was allocated last is read and written, such as "direct, io_uring", and
+  // the reason if it is not the fastest. "": no file was allocated.
   std::string how() const;
 
-  // For code that reads and writes the files itself:
+  // The functions below are for code that reads and writes the files itself.
   struct Place {
-    int file = -1;  // -1: in memory
-    int64_t offset = 0;
-    bool direct = false;           // offsets and sizes are multiples of kDiskAlignment,
-    int64_t memory_alignment = 1;  // addresses of this
-    // Whether the disk can read into that memory, and write from it.
+    int file = -1;       // file descriptor; -1: the address is not in a block
+    int64_t offset = 0;  // bytes from the start of the file
+    // O_DIRECT is on: requests must have offsets and sizes that are multiples of kDiskAlignment, and memory addresses
+    // that are multiples of memory_alignment.
+    bool direct = false;
+    int64_t memory_alignment = 1;
+    // Whether the memory is aligned so that the disk can read into it and write from it directly.
     bool reaches(const void* memory) const {
       return reinterpret_cast<uintptr_t>(memory) % static_cast<uintptr_t>(memory_alignment) == 0;
     }
   };
   Place place_of(const void* address) const;
   bool failed() const { return failed_; }
-  // Keeps errno, 0 for the end of the file; false.
+  // Keeps a failure for check(), with the reason errno (0: the file ended early), unless there is one already. Returns
+  // false. `bytes`: those that were not read or written, from `offset` on.
   bool fail(bool writes, int file, int64_t offset, int64_t bytes);
-  // Call after bytes went through the page cache.
+  // Removes pages from the page cache. Call it after each read or write at a place that is not direct; `written`: it
+  // was a write.
   static void drop_pages(const Place& place, int64_t bytes, bool written);
   bool uses_uring() const { return options_.uring && why_no_uring_.empty(); }
 
  private:
   class Block;
   struct File {
-    int64_t bytes = 0;
+    int64_t bytes = 0;  // of the block
     int file = -1;
     std::string folder;
     bool direct = false;
     int64_t memory_alignment = 1;
-    int64_t size = 0;         // of the file
-    bool has_blocks = false;  // allocated for all its bytes, by the file system's own count
-    Status check_whole() const;
+    int64_t size = 0;            // bytes of the file when it was made
+    bool has_blocks = false;     // the file system then counted disk blocks for all of these bytes
+    Status check_whole() const;  // H1323: the file was truncated
   };
   static constexpr int64_t kPiece = int64_t{1} << 20;
-  std::string make_direct(File& file) const;  // "", or the reason why not
+  std::string make_direct(File& file) const;  // turns O_DIRECT on; returns "" or the reason why not
   bool read(const Place& from, void* to, int64_t bytes);
   bool write(const Place& to, const void* from, int64_t bytes);
   bool read_some(const Place& from, void* to, int64_t bytes);
@@ -82,13 +86,13 @@ class DiskBlocks {
 
   const DiskOptions options_;
   mutable std::mutex mutex_;
-  std::map<const std::byte*, File> files_;
-  std::atomic<bool> any_ = false;  // of these: without one, copies take no lock
+  std::map<const std::byte*, File> files_;  // by the block's first address
+  std::atomic<bool> any_ = false;  // whether there are files; without files copies take no lock
   std::atomic<bool> failed_ = false;
   std::optional<Error> failure_;
   std::string how_, why_no_uring_;
   std::mutex piece_mutex_;
-  DiskBuffer piece_;  // of whole disk blocks
+  DiskBuffer piece_;  // kPiece bytes, for reads and writes that are not whole disk blocks
 };
 
 }  // namespace hone

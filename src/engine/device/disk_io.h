@@ -1,5 +1,5 @@
-// Reads and writes files, several requests in flight: by io_uring if the kernel allows it, else by
-// a few threads with one request each. For one thread.
+// Reads and writes files with several requests in flight: by io_uring if the kernel allows it, else by a few threads
+// with one request each. A DiskIo may be used by one thread only.
 #pragma once
 
 #include <cstddef>
@@ -11,33 +11,32 @@
 namespace hone {
 
 struct DiskRequest {
-  int file = -1;
-  bool writes = false;
+  int file = -1;        // file descriptor
+  bool writes = false;  // false: reads
   void* memory = nullptr;
-  int64_t bytes = 0, offset = 0;
+  int64_t bytes = 0, offset = 0;  // offset in the file
 };
 
 struct DiskResult {
   size_t slot = 0;
-  int64_t bytes = 0;  // read or written, perhaps a part; or -errno
+  int64_t bytes = 0;  // the bytes read or written, which may be a part of the request; or -errno
 };
 
 class DiskIo {
  public:
-  static constexpr size_t kSlots = 16;  // requests in flight
-  virtual ~DiskIo() = default;          // call with no request in flight
-  // Starts a request. The slot, of kSlots, must be free: its result was taken, or it was never
-  // used.
+  static constexpr size_t kSlots = 16;  // the most requests in flight
+  virtual ~DiskIo() = default;          // no request may be in flight
+  // Starts a request in a slot, 0 to kSlots - 1. The slot must be unused, or finish_one() has returned its last result.
   virtual void begin(size_t slot, const DiskRequest& request) = 0;
-  // Waits for one request in flight; there must be one.
+  // Waits until any request in flight is done, and returns its result. At least one must be in flight.
   virtual DiskResult finish_one() = 0;
 };
 
-// "" if io_uring can be used, else the reason why not.
+// The reason why io_uring cannot be used; "": it can.
 std::string why_no_uring();
 
-// Memory that any disk can read into and write from directly. Its pages are the system's own: they
-// count once they are touched, and no longer after its end.
+// Memory that any disk can read into and write from directly (O_DIRECT). It is mapped from the system: a page takes
+// memory once it is touched, and is returned to the system when the buffer is destroyed.
 struct DiskBufferEnd {
   int64_t bytes = 0;
   void operator()(std::byte* at) const;
@@ -47,7 +46,7 @@ DiskBuffer make_disk_buffer(int64_t bytes);  // throws std::bad_alloc
 // Rounds `bytes` up to whole disk blocks.
 int64_t in_disk_blocks(int64_t bytes);
 
-std::unique_ptr<DiskIo> make_uring_io();    // null if it cannot be used
-std::unique_ptr<DiskIo> make_threads_io();  // pread and pwrite
+std::unique_ptr<DiskIo> make_uring_io();    // null: io_uring cannot be used
+std::unique_ptr<DiskIo> make_threads_io();  // threads that call pread and pwrite
 
 }  // namespace hone

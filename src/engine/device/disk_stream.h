@@ -1,4 +1,5 @@
-// Copies between memory and blocks on disk, several requests in flight. For one thread.
+// Copies between memory and blocks on disk (disk_blocks.h) with several requests in flight. A DiskStream may be used by
+// one thread only.
 #pragma once
 
 #include <array>
@@ -12,14 +13,15 @@ class DiskStream {
  public:
   explicit DiskStream(DiskBlocks& blocks) : blocks_(blocks) {}
 
-  // Whether begin() accepts the copy now: it is between memory and whole blocks of a disk, shares
-  // no byte with a copy in flight, and fewer than kCopies are in flight.
+  // Whether begin() accepts the copy now. The copy must be between memory and whole disk blocks, must not share a byte
+  // with a copy in flight, and fewer than kCopies copies may be in flight.
   bool takes(const Copy& c) const;
+  // Starts a copy that takes() accepts.
   void begin(const Copy& c);
-  // Waits for a request, and returns the number of copies, from the oldest on, that are done now. A
-  // copy must be in flight.
+  // Waits for one request. Copies finish in the order in which they were started: returns the number of copies that
+  // finished in this call, which may be 0. At least one copy must be in flight.
   uint64_t finish_some();
-  bool empty() const { return first_ == end_; }
+  bool empty() const { return first_ == end_; }  // no copy is in flight
 
  private:
   static constexpr int64_t kRequest = int64_t{1} << 20;  // bytes
@@ -27,18 +29,19 @@ class DiskStream {
   struct Moving {
     DiskBlocks::Place place;
     std::byte* memory = nullptr;
-    const std::byte* block = nullptr;  // the address of the side on disk
+    const std::byte* block = nullptr;  // the address in a block on disk
     int64_t bytes = 0;
     bool writes = false;
-    int64_t begun = 0;     // bytes whose requests were made
-    int32_t requests = 0;  // in flight
+    int64_t begun = 0;     // bytes for which requests were started
+    int32_t requests = 0;  // its requests in flight
   };
+  // A request of a copy.
   struct Slot {
-    uint64_t copy = 0;
+    uint64_t copy = 0;  // number of the copy
     std::byte* memory = nullptr;
-    int64_t at = 0, bytes = 0;  // of the copy
-    int64_t done = 0;
-    bool bounced = false;  // through bounce[0..]
+    int64_t at = 0, bytes = 0;  // the request's bytes of the copy: [at, at + bytes)
+    int64_t done = 0;           // of these, the bytes that were read or written
+    bool bounced = false;       // the bytes go through `bounce`, because they are not aligned
     bool used = false;
     DiskBuffer bounce = {};
   };
@@ -48,11 +51,12 @@ class DiskStream {
   void take(size_t slot, int64_t result);
 
   DiskBlocks& blocks_;
-  std::unique_ptr<DiskIo> io_;  // created for the first copy
-  std::array<Moving, kCopies> moving_;
+  std::unique_ptr<DiskIo> io_;          // created for the first copy
+  std::array<Moving, kCopies> moving_;  // copy i is moving_[i % kCopies]
   std::array<Slot, DiskIo::kSlots> slots_;
-  uint64_t first_ = 0, next_ = 0, end_ = 0;  // oldest in flight, next to request, end
-  int32_t on_their_way_ = 0;
+  // Numbers of copies: the oldest in flight, the first that needs more requests, and one past the last.
+  uint64_t first_ = 0, next_ = 0, end_ = 0;
+  int32_t on_their_way_ = 0;  // requests in flight
 };
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Error codes of the room: H1321 to H1323 and H14xx.
+// Error codes of engine/device, H132x and H14xx.
 #pragma once
 
 #include "base/core/error.h"

@@ -1,4 +1,4 @@
-// Programs in the form that a device runs.
+// Compiled programs, in the form that a device runs.
 #pragma once
 
 #include "engine/device/device.h"
@@ -8,7 +8,8 @@ namespace hone {
 
 class Backend;
 
-// Called around each node of a run by executables that run node by node.
+// Functions that an Executable calls before and after each node of a run. An executable that runs whole programs at
+// once does not call them.
 class NodeWatch {
  public:
   virtual ~NodeWatch() = default;
@@ -16,8 +17,8 @@ class NodeWatch {
   virtual void end(size_t node) = 0;
 };
 
-// Copies by the compute queue in a run of a program: inputs before its nodes, outputs after them.
-// The host's side is pinned.
+// The copies of a program's inputs to the device (loads), which the compute queue does before the nodes, and of its
+// outputs to the host (stores), after the nodes. The addresses on the host are pinned memory.
 struct Ports {
   std::vector<Copy> loads, stores;
 };
@@ -25,17 +26,17 @@ struct Ports {
 class Executable {
  public:
   virtual ~Executable() = default;
-  // Sets the blocks that the plan's offsets count from, and the ports of each program; once, before
-  // the first run.
+  // Sets the first address of each space's arena, from which the plan's offsets count, and the ports of each program.
+  // Called once, before the first run.
   virtual void bind(const PerSpace<std::byte*>& arenas, std::vector<Ports> ports) = 0;
-  // Gives the work of a program to the device's queues; when the compute queue is done, all is.
-  // `watch` may be null.
+  // Gives the work of a program to the device's queues. When the compute queue is done, all work of the program is
+  // done. `watch` may be null.
   virtual void run(size_t program, NodeWatch* watch) = 0;
 };
 
-// A kernel of the backend for each node, called in the order of the list; copies and host kernels
-// run on their lanes.
-// bind() checks that the programs reach exactly the plan's size; run() allocates nothing.
+// Makes an executable that calls the backend's kernel for each node, in the program's order. Copies, collectives and
+// host kernels run on their lanes. bind() checks that the programs use exactly the bytes of the plan. run() allocates
+// nothing. Errors: those of Backend::kernel().
 Result<std::unique_ptr<Executable>> make_node_list(const Backend& backend,
                                                    std::span<const Program> programs,
                                                    const RunPlan& plan);

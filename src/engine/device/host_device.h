@@ -1,4 +1,4 @@
-// A device that is the host: its memory is the host's, its kernels run on its threads.
+// The device that is the host itself: its memory is the host's, and its kernels run on the CPU's threads.
 #pragma once
 
 #include <array>
@@ -17,8 +17,8 @@ class HostDevice : public Device {
   const DeviceSpec& spec() const override { return spec_; }
   Result<std::unique_ptr<Memory>> allocate(Space space, int64_t bytes,
                                            const std::string& folder = "") override;
-  // Compute runs at once, and so do kernels of the host, because the device is the host; every
-  // other lane, comm too, has a thread, started when the lane is first used.
+  // The lanes compute and host_compute are one HostQueue, which runs work during the call. Each other lane has a
+  // thread, which starts when the lane is first used.
   Queue& queue(Lane lane) override;
   ThreadPool& pool() override { return pool_; }
   bool host_memory() const override { return true; }
@@ -30,13 +30,14 @@ class HostDevice : public Device {
   ThreadPool pool_;
   DiskBlocks disk_;
   HostQueue queue_;
-  std::array<std::unique_ptr<HostQueue>, kLaneCount> lanes_;  // all but compute
+  std::array<std::unique_ptr<HostQueue>, kLaneCount> lanes_;  // lanes with threads; else null
 };
 
-// The pool of the HostQueue that a kernel runs on.
+// The threads for a kernel; its queue must be a HostQueue.
 inline ThreadPool& pool_of(const KernelArgs& a) { return static_cast<HostQueue&>(a.queue).pool(); }
 
-// A spec of this machine, without its speed. threads: 0 for all processors of this process.
+// The facts of this machine, without speeds. `name` is the device's and the backend's name. threads: 0: as many as this
+// process may use processors.
 DeviceSpec host_spec(std::string name, int threads);
 
 }  // namespace hone

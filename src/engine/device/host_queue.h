@@ -1,4 +1,4 @@
-// A queue of a device that is the host: it works on addresses of the host, or on disk.
+// A queue of the device that is the host: works on addresses of the host and of blocks on disk.
 #pragma once
 
 #include "engine/device/device.h"
@@ -6,7 +6,7 @@
 
 namespace hone {
 
-// Runs at once: its work is done when the call returns.
+// Does its work during the call; LaneQueue does it later, in a thread.
 class HostQueue : public Queue {
  public:
   HostQueue(ThreadPool& pool, DiskBlocks& disk) : pool_(pool), disk_(disk) {}
@@ -18,8 +18,8 @@ class HostQueue : public Queue {
   void wait(Queue& other, uint64_t mark) override;
   void finish() override {}
 
-  virtual bool has_reached(uint64_t) { return true; }
-  virtual void reach(uint64_t) {}  // returns when everything before the mark is done
+  virtual bool has_reached(uint64_t) { return true; }  // whether the work before the mark is done
+  virtual void reach(uint64_t) {}  // waits until the work before the mark is done
 
  protected:
   DiskBlocks& disk() { return disk_; }

@@ -1,4 +1,4 @@
-// The way in which this machine reads and writes values offloaded to a disk, for `hone doctor`.
+// Tells `hone doctor` how this machine reads and writes values that are offloaded to a disk: by io_uring or by threads.
 #pragma once
 
 #include "base/core/probe.h"

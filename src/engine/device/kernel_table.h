@@ -1,4 +1,4 @@
-// The kernels that a backend has for a program, as text.
+// The kernels that a backend chooses for a program, as a table.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace hone {
 
-// A head, and a line for each op and kernel: nodes, op, its type, the kernel or "decomposed", why
-// not a faster one.
+// A head line, then a line for each op and kernel. Columns: the number of nodes, the op, the dtype of its first result,
+// the kernel's id or "decomposed", and the reason not to use a faster kernel. `p` is not lowered.
 std::string kernel_table(const Program& p, const Backend& backend);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// A queue with a thread of its own, which works beside the calling thread.
+// A queue of the device that is the host, with a thread of its own, which works while the caller continues.
 #pragma once
 
 #include <array>
@@ -11,12 +11,12 @@
 
 namespace hone {
 
-// Holds up to kRing pieces of unfinished work; the caller waits for room beyond that. Giving work
-// allocates nothing. Copies from and to disk that touch different bytes run at the same time.
+// Holds up to kRing pieces of unfinished work; if there are more, the caller waits until one is done. Giving work
+// allocates nothing. Copies from and to disk run at the same time if they share no byte.
 class LaneQueue : public HostQueue {
  public:
   LaneQueue(ThreadPool& pool, DiskBlocks& disk);
-  ~LaneQueue() override;  // waits for all work
+  ~LaneQueue() override;  // waits until all work is done
   void copy(std::span<const Copy> copies) override;
   void zero(void* to, int64_t bytes) override;
   void run(const std::function<void()>& work) override { give({.run = &work}); }
@@ -29,10 +29,10 @@ class LaneQueue : public HostQueue {
  private:
   static constexpr uint64_t kRing = 256;
   struct Work {
-    Copy copy = {};              // no `from`: zeros
-    HostQueue* other = nullptr;  // instead: wait until this one reaches the mark
+    Copy copy = {};              // without `from`: fills `to` with zeros
+    HostQueue* other = nullptr;  // if not null: no copy; waits until `other` reaches `mark`
     uint64_t mark = 0;
-    const std::function<void()>* run = nullptr;  // instead
+    const std::function<void()>* run = nullptr;  // if not null: no copy; calls it
   };
   void give(const Work& work);
   void work_on();
@@ -42,7 +42,7 @@ class LaneQueue : public HostQueue {
   std::condition_variable given_more_, done_more_;
   std::array<Work, kRing> ring_;
   uint64_t given_ = 0, done_ = 0;
-  uint64_t begun_ = 0;  // of the thread: from done_ on, work in its stream
+  uint64_t begun_ = 0;  // used by the thread only: work done_ to begun_ - 1 is in stream_
   DiskStream stream_;
   bool end_ = false;
   std::thread thread_;

@@ -1,19 +1,18 @@
-// Lowering: rewrites a program until a backend has a kernel for every node.
+// Lowering: rewrites a program until a backend has a kernel for each node.
 #pragma once
 
 #include "engine/device/backend.h"
 
 namespace hone {
 
-// Replaces every composite that `backend` declines by its decomposition, until all nodes are
-// accepted. Names, scopes, states and outputs stay. A declined primitive is an Error kDeclined with
-// the op, its scope and the backend's reason. Views (nodes whose Op::view_offset is >= 0) and
-// copies need no kernel: their choices are called "view" and "copy". `choices` receives the
-// backend's choice for each node of the result.
+// Replaces each composite op that `backend` declines by its decomposition, repeatedly, until all nodes are accepted.
+// Names, scopes, states and outputs stay. `choices`, if not null, receives the backend's choice for each node of the
+// result. Views and copies need no kernel: their choices have the ids "view" and "copy". H1401 (kDeclined): the backend
+// declines a primitive, or a node on the lane host_compute; the error has the op, its scope and the backend's reason.
 Result<Program> lower(Program program, const Backend& backend,
                       std::vector<Choice>* choices = nullptr);
 
-// Whether the node is a view of its input 0: no kernel, no storage.
+// Whether the node is a view of its operand 0 (Op::view_offset), which needs no kernel and no storage.
 bool is_view(const NodeView& n);
 // Whether the node needs a kernel: it is neither a view nor a copy.
 bool has_kernel(const NodeView& n);

@@ -1,16 +1,15 @@
-// Kernels of the collectives (engine/ops/collective_parts.h) for devices whose memory is the host's:
-// messages of the device's Group, and sums in the order of ranks.
+// Kernels of the collectives (engine/ops/collective_parts.h) for devices whose memory is the host's. They exchange
+// messages by the device's Group (comm/group.h) and add in the order of ranks.
 #pragma once
 
 #include "engine/device/backend.h"
 
 namespace hone {
 
-// `device`: the one whose group exchanges the messages and which keeps a failure; null for a kernel
-// that is never run. A node for other ranks than the device's group is a Bug; without a group there
-// is one rank.
+// The kernel of a node. It uses the group of `device`, and gives a failure to Device::keep_failure(). Null: the kernel
+// is never run. A node whose ranks do not match the device's group is a Bug; without a group there is one rank.
 Kernel rank_kernel(const NodeView& n, Device* device);
-// Its id and its scratch alone, in a time that does not grow with the bytes.
+// The id and the scratch bytes of that kernel. Its time does not grow with the size of the tensors.
 Choice rank_choice(const NodeView& n);
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// The messages and sums of a collective (engine/ops/collective_parts.h) on one rank, as data for the
-// kernels of any device.
+// The messages and sums of a collective (engine/ops/collective_parts.h) on one rank, as data that the kernels of any
+// device execute: first RankWork::kept, then the rounds in order. In a round, the messages come before the sums.
 #pragma once
 
 #include <cstdint>
@@ -11,59 +11,64 @@
 
 namespace hone {
 
-// Bytes of an operand or a result.
+// Bytes [begin, begin + bytes) of an operand or a result.
 struct RankPiece {
-  size_t tensor = 0;
+  size_t tensor = 0;  // index of the operand or result
   int64_t begin = 0, bytes = 0;
 };
 
-// A message to a rank of the run.
+// A message that this rank sends.
 struct RankSend {
-  int to = 0;
+  int to = 0;  // rank of the run
   RankPiece piece;
-  bool of_result = false;  // else of an operand
+  bool of_result = false;  // piece is of a result; false: of an operand
 };
+// A message that this rank receives.
 struct RankReceive {
-  int from = 0;
-  RankPiece piece;       // of a result
-  int64_t scratch = -1;  // instead: the first byte in the workspace
+  int from = 0;          // rank of the run
+  RankPiece piece;       // where to store it, in a result; see scratch
+  int64_t scratch = -1;  // >= 0: store it in the workspace instead, from this byte on
 };
-// A sum of the bytes of an operand and those that the other ranks sent.
+// Adds a piece of an operand and the same piece of the other ranks, in the order of ranks.
 struct RankSum {
-  RankPiece own;      // of the operand
-  int64_t begin = 0;  // of the result of the same number
-  int64_t at = 0;     // the first byte in the block of each other rank in the workspace
-  int64_t onto = -1;  // the operand that it is added to, at the result's place, or -1
+  RankPiece own;      // this rank's term, in an operand
+  int64_t begin = 0;  // the first byte of the sum in result own.tensor
+  int64_t at = 0;     // the first byte of a rank's term in that rank's block of the workspace
+  int64_t onto = -1;  // index of an operand, the first term of the sum, from byte `begin`; -1: none
 };
 struct RankRound {
   std::vector<RankSend> sends;
   std::vector<RankReceive> receives;
-  std::vector<RankSum> sums;  // after the messages
+  std::vector<RankSum> sums;
 };
-// Bytes of operands that are bytes of results.
+// Copies bytes of an operand to the result of the same index.
 struct RankKept {
-  RankPiece own;
-  int64_t begin = 0;  // of the result
+  RankPiece own;      // in the operand
+  int64_t begin = 0;  // first byte in result own.tensor
 };
 
 struct RankWork {
-  std::string name;  // of the node, for errors and reports
+  std::string name;  // op and scope of the node, for errors and reports
   DType dtype = DType::f32;
-  std::vector<RankKept> kept;   // before the first round
-  int64_t present = -1;         // operand: the number of ranks whose tensors count; -1: all
-  int64_t rank = 0, ranks = 1;  // of the node
+  std::vector<RankKept> kept;
+  // Index of the i64[] operand with the number of ranks whose terms count in sums, the first ones; -1: all count.
+  int64_t present = -1;
+  // This rank among the ranks whose terms are added. It is the node's rank; for fold_units one rank of each group of
+  // copies.
+  int64_t rank = 0, ranks = 1;
   std::vector<RankRound> rounds;
-  // The workspace has a block of `block_bytes` for each other rank of the node, in their order.
+  // The workspace has a block of `block_bytes` for each other rank, in the order of ranks.
   int64_t block_bytes = 0;
   int64_t workspace_bytes() const { return block_bytes * (ranks - 1); }
-  // The first byte of the block of rank q of the node, which is another one.
+  // The first byte of the block of rank q, which must not be `rank`.
   int64_t block(int64_t q) const { return (q < rank ? q : q - 1) * block_bytes; }
 };
 
+// The work of a node on its rank.
 RankWork rank_work(const NodeView& n);
-// A node for other ranks than those of the device's group is a Bug; without a group there is one rank.
+// Checks that the node's ranks match the device's group: else a Bug. Without a group there is one rank.
 void expect_rank_of(const NodeView& n, const Device& device);
-// Bytes of its workspace, in a time that does not grow with those of the tensors.
+// RankWork::workspace_bytes() of the node. Its time does not grow with the size of the tensors.
 int64_t rank_workspace_bytes(const NodeView& n);
 
 }  // namespace hone

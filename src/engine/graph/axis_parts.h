@@ -1,4 +1,4 @@
-// The parts of one axis of a tensor that a rank holds, where several ranks divide a product.
+// The parts of one axis of a weight that a rank holds if several ranks divide a matrix product (tensor parallelism).
 #pragma once
 
 #include <vector>
@@ -8,22 +8,24 @@
 
 namespace hone {
 
-// Ranges of an axis in their order, one after another in the tensor of this rank: heads of queries, keys and
-// values of one projection are three.
+// Ranges of indices of one axis, in rising order. This rank's tensor has only these indices, one range after another.
+// A fused projection of queries, keys and values has three ranges: this rank's heads of each of them.
 struct AxisParts {
   int64_t axis = 0;
-  int64_t size = 0;  // of the whole axis
+  int64_t size = 0;  // length of the axis in the whole tensor
   std::vector<RowRange> ranges = {};
+  // The length of the axis in this rank's tensor.
   int64_t count() const {
     int64_t n = 0;
     for (const RowRange& r : ranges) n += r.count();
     return n;
   }
-  // The type of the whole tensor, and of the part.
+  // The type of the whole tensor, from the type of this rank's part.
   Type whole(Type part) const {
     part.shape[static_cast<size_t>(axis)] = size;
     return part;
   }
+  // The type of this rank's part, from the type of the whole tensor.
   Type part(Type whole) const {
     whole.shape[static_cast<size_t>(axis)] = count();
     return whole;

@@ -1,6 +1,6 @@
 // Builds programs: appends nodes, infers their types, keeps the current scope name and phase.
-// A wrong call is a mistake of the author of a model or pass, not of the user. The Error of the
-// op's infer() is then thrown as a BuildError, which hone reports as a bug.
+// A wrong call is a mistake of the author of a model or pass, not of the user. The Error of check_node() or of
+// the op's infer() is then thrown as a BuildError, which hone reports as a bug.
 #pragma once
 
 #include <string>
@@ -23,8 +23,10 @@ class Builder {
   Program& program() { return program_; }
   const Type& type(ValueId v) const { return program_.type(v); }
 
-  // Appends a node and returns its outputs; throws BuildError if infer() fails.
+  // Appends a node and returns its outputs. Operands are in the op's order; kNoValue: an absent one, which may be
+  // left out at the end. Throws BuildError if check_node() or infer() fails; an unknown op is a Bug.
   Values emit(std::string_view op, Values in, Attrs attrs = {});
+  // Appends a node and returns its first output.
   ValueId emit1(std::string_view op, Values in, Attrs attrs = {}) {
     return emit(op, std::move(in), std::move(attrs))[0];
   }
@@ -44,7 +46,7 @@ class Builder {
   };
   const std::string& scope() const { return scope_; }
   void set_scope(std::string s) { scope_ = std::move(s); }
-  Phase phase() const { return phase_; }  // of the nodes that follow
+  Phase phase() const { return phase_; }  // the phase of the nodes that emit() appends
   void set_phase(Phase p) { phase_ = p; }
 
  private:

@@ -1,4 +1,4 @@
-// Error codes of the room: H10xx.
+// Error codes of engine/graph, H10xx.
 #pragma once
 
 #include "base/core/error.h"

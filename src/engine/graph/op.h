@@ -1,5 +1,5 @@
-// The definition of an operation. Each op is one file of engine/ops: formula, shapes and types,
-// decomposition, gradient, cost, in that order.
+// The definition of an operation (op). Each op is one file of engine/ops, which has its formula, shapes and types,
+// decomposition, gradient and cost, in that order.
 #pragma once
 
 #include <array>
@@ -15,8 +15,8 @@ namespace hone {
 
 class Builder;
 
-// A node with the types of its operands at hand. Operands and attributes are known by the names
-// that the op gives them; another name is a Bug.
+// A node and its program, to read the node's operands, results and attributes. Operands are read by index or by the
+// name that the op gives them, attributes by name. A name that the op does not define is a Bug.
 struct NodeView {
   const Program& program;
   const Node& node;
@@ -28,12 +28,13 @@ struct NodeView {
   const Type& in(size_t i) const { return program.type(node.in[i]); }
   const Type& out(size_t i) const { return program.type(node.out[i]); }
 
-  size_t slot(std::string_view operand) const;  // its number
+  // The operand's index in node.in; for a list, the index of its first tensor.
+  size_t slot(std::string_view operand) const;
   bool has(std::string_view operand) const { return has(slot(operand)); }
   ValueId input(std::string_view operand) const { return input(slot(operand)); }
   const Type& in(std::string_view operand) const { return in(slot(operand)); }
 
-  // An attribute of the node, or its default.
+  // The value of an attribute, or the op's default. real() also reads an integer; any other type is a Bug.
   bool flag(std::string_view attr) const;
   int64_t integer(std::string_view attr) const;
   double real(std::string_view attr) const;
@@ -43,14 +44,14 @@ struct NodeView {
 };
 
 struct Cost {
-  double flops = 0;  // multiply and add count as two
-  double bytes = 0;  // read + written when nothing is cached
+  double flops = 0;  // a multiplication and an addition count as two
+  double bytes = 0;  // bytes read and written if nothing is cached
 };
 
 using Types = std::vector<Type>;
 using Values = std::vector<ValueId>;
 
-// Written "x"; "bias?" where it may be absent; "parts..." for a list of one or more.
+// An operand of an op. The text is its name: "x"; "bias?": may be absent; "parts...": a list of one or more.
 struct Operand {
   Operand(const char* text);
   std::string name;
@@ -59,22 +60,23 @@ struct Operand {
 
 struct AttrSpec {
   std::string name;
-  Attr value;                             // the default; an attribute of a node has its type
-  std::vector<std::string> choices = {};  // of a text; empty: any
-  bool required = false;                  // then `value` only says the type
+  Attr value;                             // the default; a node's attribute has the same type
+  std::vector<std::string> choices = {};  // the allowed values of a string attribute; empty: any
+  bool required = false;                  // every node sets it; `value` then only gives the type
 };
+// A required attribute; only the type of `of_type` counts.
 AttrSpec required(std::string name, Attr of_type, std::vector<std::string> choices = {});
 
-// Result `result` may be written over this operand's storage when the operand dies here and is as
-// large. `adds`: the op adds the result onto the operand (beta = 1); the fuse pass turns
-// add(acc, op(...)) into it.
+// Result number `result` may be written over the operand's storage if no later node reads the operand and both have
+// the same size. `adds`: the operand is an accumulator, to which the op adds the result (beta = 1 of BLAS); the pass
+// fuse (passes/fuse.h) turns add(acc, op(...)) into such a node.
 struct Overwrite {
   size_t result = 0;
   std::string operand;
   bool adds = false;
 };
 
-// Emits the same values from simpler ops.
+// A way to compute an op by simpler ops: emits them and returns the values of the op's results.
 struct Decomposition {
   using Emit = Values (*)(Builder&, const NodeView&);
   Decomposition(Emit e) : emit(e) {}
@@ -89,89 +91,95 @@ struct Op {
   std::vector<AttrSpec> attrs = {};
 
   // Checks operands and attributes beyond check_node(), and returns the types of the results.
-  // Errors start with the op's name and show the shapes.
+  // Its errors (H1203 in engine/ops) start with the op's name and show the types of the operands.
   Result<Types> (*infer)(const NodeView&) = nullptr;
 
-  // The backend picks one (Backend::decomposition); the first is the usual one. None: a primitive,
-  // which every backend implements.
+  // The ways to compute the op by simpler ops. The backend picks one (Backend::decomposition); the first
+  // is the default. Empty: the op is a primitive, which every backend implements.
   std::vector<Decomposition> decompositions = {};
 
-  // Emits the gradients of the inputs from those of the outputs (kNoValue: the gradient of that
-  // output is zero). Returns one entry per input; kNoValue: it has no gradient. Null: the op has no
-  // gradient.
+  // Emits the gradients of the operands. `douts` has the gradient of each result; kNoValue: it is zero. Returns one
+  // entry an operand; kNoValue: the operand has no gradient. A null function: the op has no gradient.
   Values (*grad)(Builder&, const NodeView&, const Values& douts) = nullptr;
 
+  // The cost of the node. Null: cost_of() (ops/cost.h) counts an elementwise op.
   Cost (*cost)(const NodeView&) = nullptr;
 
+  // The operands that the results may be written over.
   std::vector<Overwrite> over = {};
-  // For ops over lists of tensors: the input that result `k` may be written over, or -1.
+  // For ops over lists of tensors: the index of the operand that result `k` may be written over; -1: none.
   int (*over_in_lists)(const NodeView&, size_t k) = nullptr;
 
-  // Output 0 is a view of input 0 (reshape, contiguous slice): no storage of its own. The result
-  // is the byte offset into the input.
+  // Result 0 may be a view of operand 0 (reshape, contiguous slice), with no storage of its own. Returns the view's
+  // byte offset in operand 0; -1: this node is not a view. Null: no node of the op is a view.
   int64_t (*view_offset)(const NodeView&) = nullptr;
 
-  // The flags that each add one result, in the order of these results, which follow all others. A
-  // pass removes the results that are not read.
+  // Names of bool attributes. Each one that is true adds one result. These results come after all others, in the
+  // order of this list. The pass simplify removes the ones that nothing reads.
   std::vector<std::string> optional_results = {};
 
   // Traits that passes use.
-  // A matrix product of its two first operands, which attribute bf16 rounds. A weight is operand
-  // kWeightOperand.
+  // A matrix product of its first two operands; attribute bf16 or f16 rounds both to that type first. If one of
+  // them is a weight, it is operand kWeightOperand.
   bool product = false;
   static constexpr size_t kWeightOperand = 1;
-  // The operand that may be a weight kept in bf16, which the op reads as it is. An op with operand `scales` reads
-  // one in i8 too; an op with attribute dtype names the type of its result there.
+  // Index of the operand that may be a weight stored in bf16, which the op reads without a cast. If the op has an
+  // operand `scales`, the weight may also be stored in i8. If the op has an attribute `dtype`, a node that reads a
+  // stored weight names the type of its result by it.
   std::optional<size_t> stored_weight = {};
-  bool activation = false;  // elementwise on one operand; the name is a choice of linear's `act`
+  bool activation = false;  // elementwise on one operand; its name is a choice of linear's `act`
   bool sum = false;         // adds its two operands
-  // Its result is `payload` as floats; an op with attribute `scheme` takes the operands of both.
+  // Dequantizes its operand `payload` to floats. An op with attribute `scheme` can do this itself: it then takes the
+  // operands of both nodes (passes/fuse.h).
   bool widens = false;
-  // Its only result has the bits of its only operand. copies: the result is in the space that
-  // attribute `to` names, once a node with `waits` is done, whose result is a view of it.
+  // An op with `copies` starts a copy of its only operand to the space that attribute `to` names. An op with `waits`
+  // waits until its only operand is complete; its result is a view of it.
   bool copies = false, waits = false;
-  // Works on the lane comm, with the same node of every other rank: the bytes that this rank sends.
+  // Non-null: a collective, which runs on the lane comm together with the same node of every other rank. Returns the
+  // bytes that this rank sends.
   int64_t (*traffic)(const NodeView&) = nullptr;
-  bool gathers =
-      false;  // such an op: result i is operand i of all ranks together, and has its bits
+  // A collective whose result i joins the rows of operand i of all ranks, unchanged.
+  bool gathers = false;
   std::optional<double> neutral = {};  // f(x, neutral) = f(neutral, x) = x, bit for bit
 
-  const AttrSpec* attr(std::string_view attr_name) const;  // nullptr when it has none of this name
-  bool takes(std::string_view operand) const;
-  const Overwrite* accumulator() const;  // the one that adds, or nullptr
+  const AttrSpec* attr(std::string_view attr_name) const;  // null: the op has no such attribute
+  bool takes(std::string_view operand) const;              // whether it has such an operand
+  const Overwrite* accumulator() const;  // the entry of `over` with `adds`, or null
 };
 
-// The number of an operand in a node of this number of inputs; a name the op does not know is a
-// Bug.
+// The index of an operand in a node with `inputs` operands; for a list, of its first. A name that the op does not
+// define is a Bug.
 size_t slot_of(const Op& op, std::string_view operand, size_t inputs);
 
-// Checks that the operands are complete and no others are there; that the attributes are known and
-// of the right type, and that the required ones are there. Error H1003 names the first that is not.
+// Checks that the node has all required operands and no others, that its attributes are known and of the right
+// type, and that the required attributes are given. H1003 names the first operand or attribute that is wrong.
 Status check_node(const NodeView& n);
 
-// The space of result `k` of a node. On the lane host_compute: the space of the operand that it may
-// overwrite, or the host if there is none.
+// The space of result `k` of a node: for a copy its attribute `to`, for a wait its operand's space, else the device.
+// On the lane host_compute: the space of the operand that the result may overwrite; the host if there is none.
 Space result_space(const NodeView& n, size_t k);
 
-// Whether the node only starts at its place in the list, and is done at a wait for a result.
+// Whether the node is asynchronous: its work starts at its place in the list, and is complete after the first wait
+// for one of its results.
 inline bool is_begun(const Node& n) {
   return n.op->copies || n.lane == Lane::host_compute || n.lane == Lane::comm;
 }
-// Whether the node waits for a collective.
+// Whether the node is a wait for the result of a collective.
 inline bool waits_for_ranks(const Program& p, const Node& n) {
   if (!n.op->waits) return false;
   const int32_t begun = p.values[static_cast<size_t>(n.in[0])].node;
   return begun >= 0 && p.nodes[static_cast<size_t>(begun)].lane == Lane::comm;
 }
 
-// Whether the node applies an activation and has the activation's operand as its second result: the
-// first result then has the bits of the op of that name applied to the second.
+// Whether the node applies an activation (attribute act) and returns the activation's operand as its second result
+// (attribute save_pre), without a residual. The first result then is activation(second result), bit for bit.
 bool keeps_what_it_activates(const Node& n);
 
-// The output that the node's accumulator is for, or -1 where it makes none.
+// Index of the result that is added to the node's accumulator; -1: the op has no accumulator, or the node does not
+// make that result.
 int accumulated_output(const Node& n);
 
-// Numbers of operands, a few.
+// A short list of indices of operands; too many are a Bug.
 class OperandList {
  public:
   void push_back(size_t operand) {
@@ -186,14 +194,14 @@ class OperandList {
   size_t size_ = 0;
 };
 
-// The inputs that output `k` of the node may be written over.
+// The operands that result `k` of the node may be written over; absent ones are left out.
 OperandList inplace_inputs(const NodeView& n, size_t k);
 
 class OpTable {
  public:
-  explicit OpTable(std::vector<Op> ops);
-  const Op* find(std::string_view name) const;
-  // Every op in alphabetical order.
+  explicit OpTable(std::vector<Op> ops);        // two ops of one name are a Bug
+  const Op* find(std::string_view name) const;  // null: no op has the name
+  // All ops, in alphabetical order.
   std::vector<const Op*> all() const;
 
  private:

@@ -1,5 +1,5 @@
-// The space of a value and the lanes that move it. A device has memory of its own, or is the host
-// itself.
+// Space: the memory that a value is in. Lane: the queue that runs a node. A device has memory of its own, or is the
+// host (the CPU) itself; then the spaces `device` and `host` are the same memory.
 #pragma once
 
 #include <array>
@@ -13,9 +13,9 @@ namespace hone {
 enum class Space : uint8_t { device, host, disk };
 inline constexpr std::array<Space, 3> kSpaces{Space::device, Space::host, Space::disk};
 std::string_view name_of(Space s);
-Result<Space> space_named(std::string_view name);
+Result<Space> space_named(std::string_view name);  // H1002: unknown name
 
-// One of something for each space.
+// An array of one T for each space.
 template <class T>
 class PerSpace {
  public:
@@ -26,20 +26,26 @@ class PerSpace {
   std::array<T, kSpaces.size()> of_{};
 };
 
-// The kinds of work of a device's queues. Work of one lane runs in the order in which it was given.
+// The queues of a device. Work of one lane runs in the order in which it was given. Lanes may work in parallel.
+//   compute              kernels of the device
+//   load, store          copies from the host to the device, and from the device to the host
+//   disk_read            copies from the disk
+//   disk_write           copies to the disk
+//   host_compute         kernels of the host
+//   comm                 exchanges with other ranks
 enum class Lane : uint8_t { compute, load, store, disk_read, disk_write, host_compute, comm };
 inline constexpr size_t kLaneCount = 7;
 std::string_view name_of(Lane l);
-Result<Lane> lane_named(std::string_view name);
+Result<Lane> lane_named(std::string_view name);  // H1002: unknown name
 
-// The lane that copies from one space to another one.
+// The lane that copies from space `from` to space `to`.
 Lane lane_between(Space from, Space to);
 
-// Kernels that the lane host_compute offers besides a device.
+// Whether a device has a lane host_compute, and which memory the lane's kernels can reach.
 enum class HostLane : uint8_t {
-  none,      // there are none
-  apart,     // they read and write the host's memory only
-  one_place  // also the device's, whose memory is the host's
+  none,      // there is no lane host_compute
+  apart,     // its kernels read and write the host's memory only
+  one_place  // the device's memory is the host's: its kernels read and write both spaces
 };
 
 }  // namespace hone

@@ -1,11 +1,11 @@
-// The rows of a tensor that each of several ranks holds.
+// Divides the rows of a tensor among ranks.
 #pragma once
 
 #include <cstdint>
 
 namespace hone {
 
-// One of the processes that train a model together.
+// One rank (process) of the `ranks` ranks that divide something; `rank` is from 0.
 struct Share {
   int64_t rank = 0, ranks = 1;
   bool alone() const { return ranks <= 1; }
@@ -19,8 +19,8 @@ struct RowRange {
   bool operator==(const RowRange&) const = default;
 };
 
-// The rows of one rank, of a tensor with `rows` rows: whole units of `unit` rows. Ranks differ by at
-// most one unit. The last unit may have fewer rows.
+// The rows that share.rank holds of a tensor with `rows` rows. Rows are divided in units of `unit` consecutive rows,
+// which stay together; the last unit may have fewer rows. The ranks' numbers of units differ by at most one.
 inline RowRange share_rows(int64_t rows, const Share& share, int64_t unit = 1) {
   const int64_t units = (rows + unit - 1) / unit;
   const auto bound = [&](int64_t rank) {

@@ -1,5 +1,5 @@
-// The text form of a program. print(parse(t)) == t for canonical text, and parse(print(p)) is p
-// after Program::compact(). SPEC.md has the grammar.
+// The text form of a program; SPEC.md has the grammar. For text in the form that print() writes,
+// print(parse_program(t)) == t. parse_program(print(p)) is p after Program::compact().
 #pragma once
 
 #include "engine/graph/graph.h"
@@ -7,6 +7,9 @@
 namespace hone {
 
 std::string print(const Program& p);
+// Parses a program without the checks of verify.h; call verify() for them. `file` names the source in errors,
+// as file:line:column. Errors: H1002 wrong text, H1001 an unknown element type, H1003 operands or attributes of a
+// copy, a wait or a node of another lane than compute do not fit its op.
 Result<Program> parse_program(std::string_view text, const OpTable& ops,
                               const std::string& file = "program");
 

@@ -5,8 +5,7 @@
 
 namespace hone {
 
-// Returns Ok, or an Error with the first broken rule. The caller has checked every other rule
-// (verify.h).
+// Returns Ok, or H1003 with the first broken rule. The caller (verify()) has checked every other rule.
 Status verify_places(const Program& p);
 
 }  // namespace hone

@@ -1,40 +1,42 @@
-// Shared parts of the collectives: all_reduce, reduce_scatter, all_gather. Each takes a list of tensors
+// Shared parts of the collectives all_reduce, reduce_scatter, all_gather and fold_units. Each takes a list of tensors
 // and does one exchange with the same node of every other rank, on the lane comm.
 //
-// Attributes ranks and rank: the number of ranks, and this one. A tensor is cut into rows of its
-// first axis: rank r has those of share_rows(rows, {r, ranks}, unit) (engine/graph/shard.h), where
-// unit is units[i] for tensor i, and 1 if units is empty. A tensor with owners[i] >= 0 is wholly that
-// rank's, and the others have none of its rows; one with kEverywhere is whole on every rank
-// (fold_units). owners is empty if no tensor has an owner.
-// Attributes first and stride: rank r of the node is rank first + r * stride of the run, so an axis of a
-// mesh has collectives of its own.
-// The cost is free: it is beside the computation. Sums are made in the order of ranks, x_0 + x_1 +
-// ..., in f32 (f64 for f64), and rounded once.
+// Attribute ranks is the number of ranks, rank this rank's number from 0. The rows (first axis) of a tensor are divided
+// among the ranks by share_rows(rows, {rank, ranks}, unit) (engine/graph/shard.h). The unit of tensor i is units[i],
+// or 1 if units is empty. If owners[i] >= 0, rank owners[i] has all rows of tensor i and other ranks have none. If
+// owners[i] is kEverywhere (fold_units only), every rank has all rows. owners is empty if no tensor has an owner.
+// Attributes first and stride map rank r of the node to rank first + r * stride of the run, so each axis of a
+// mesh of ranks has collectives of its own.
+// Op::cost is zero, because the exchange runs beside the computation. Sums are computed in the order of ranks, x_0 +
+// x_1 + ..., in f32 (f64 for f64), and rounded once.
 #pragma once
 
 #include "engine/ops/support.h"
 
 namespace hone {
 
-inline constexpr int64_t kMostRows = int64_t{1} << 40;
-// The scratch of one collective holds at most this number of received bytes; more come in rounds.
+inline constexpr int64_t kMostRows = int64_t{1} << 40;  // the most rows of a tensor, and of a unit
+// The scratch of one collective holds at most this number of received bytes; more bytes come in several rounds.
 inline constexpr int64_t kRoundBytes = int64_t{8} << 20;
-inline constexpr int64_t kEverywhere = -2;  // owner of a tensor that every rank has whole
+inline constexpr int64_t kEverywhere = -2;  // in owners: every rank has all rows of the tensor
 
+// The attributes ranks, rank, first and stride; with `of_rows` also units and owners.
 std::vector<AttrSpec> collective_attrs(bool of_rows);
 void set_split(Attrs& attrs, const ops::Split& split);
 
-Share share_of(const NodeView& n);
-int64_t member(const NodeView& n, int64_t rank);  // its rank in the run
-// The rows of tensor i, which has `rows` rows, on rank `rank`.
+Share share_of(const NodeView& n);  // the attributes rank and ranks
+// The number in the run of the node's rank `rank`.
+int64_t member(const NodeView& n, int64_t rank);
+// The rows of tensor i, which has `rows` rows, on rank `rank` of the node.
 RowRange rank_rows(const NodeView& n, size_t i, int64_t rows, int64_t rank);
-// The ranks of a fold_units that exchange terms with this one, and itself: one of each group of copies.
+// The ranks of a fold_units node with which this rank exchanges terms, and this rank itself, in rising order: one rank
+// of each group of `copies` ranks.
 std::vector<int64_t> fold_peers(const NodeView& n);
 
-// The attributes are whole, for the first `tensors` operands. `everywhere`: kEverywhere may be an
-// owner, of a scalar too.
+// Checks the attributes above for the first `tensors` operands: H1203 if they are incomplete or out of range.
+// `everywhere`: owners may have kEverywhere, for scalars too.
 Status expect_split(const NodeView& n, size_t tensors, bool everywhere = false);
-// The first `tensors` operands are floats of one element type.
+// Checks that the first `tensors` operands are floats of one element type: else H1203.
 Status expect_bucket(const NodeView& n, size_t tensors);
 
 }  // namespace hone

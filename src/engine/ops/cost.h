@@ -5,12 +5,14 @@
 
 namespace hone {
 
-Cost cost_of(const NodeView& n);  // from its op; if that has none, elementwise(n, 1)
+// The cost that the node's op computes; if Op::cost is null, elementwise(n, 1).
+Cost cost_of(const NodeView& n);
 
 // Costs for the definitions of ops.
-Cost elementwise(const NodeView& n, double flops_per_element);  // bytes: all operands and results
-// A product of `sums` sums of `terms` products of two elements.
+// FLOPs: flops_per_element for each element of result 0. Bytes: all operands and results.
+Cost elementwise(const NodeView& n, double flops_per_element);
+// A matrix product with `sums` elements in its result, each a sum of `terms` products. Bytes: all operands and results.
 Cost product_cost(const NodeView& n, int64_t sums, int64_t terms);
-Cost free_of_charge(const NodeView& n);  // a view
+Cost free_of_charge(const NodeView& n);  // zero, for views and collectives
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Error codes of the room: H12xx.
+// Error codes of engine/ops, H12xx.
 #pragma once
 
 #include "base/core/error.h"

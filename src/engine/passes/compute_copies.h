@@ -1,24 +1,22 @@
-// compute_copies: products read a copy of their weight in two bytes, which the update writes with
-// it.
+// compute_copies: matrix products read a copy of their weight in bf16 or f16. The update writes the weight and the
+// copy.
 //
 //   %5 = linear(%4, %w) {bf16=true}   ->   state "copy.w" %c : bf16[K,N] {role="copy"}
 //   ...                                    %5 = linear(%4, %c) {bf16=true}
 //   next %w = %9                           %10 : bf16[K,N] = cast(%9)
 //                                          next %w = %9,  next %c = %10
 //
-// `resident`: the weight stays beside its copy. An update with attribute `copied` then writes the
-// copy itself, as one more result; a bias that a product rounds (attribute `as`) has a copy too.
+// Copies::apart: the f32 weight may be in another space (offload) while the forward and backward passes compute.
+// Copies::resident: the weight stays on the device beside its copy. An update with attribute `copied` writes the
+// copy itself, as one more result. A bias that a product rounds (attribute `as`) has a copy too.
+// Copies::halves: the weight is in split form (engine/graph/halves.h), and there is no copy. Products read its upper
+// halves as bf16; the update has attribute `halves`. For any other reader the weight is converted to f32 first.
+// This takes 4 bytes an element instead of 6, and an update writes 2 bytes less.
 //
-// `halves`, of those that are resident in bf16: there is no copy. The weight is kept as halves (engine/graph/halves.h), of
-// which products read the upper ones where they are; the update has attribute `halves`. Anything else that reads the
-// weight has its numbers joined first. 4 bytes an element instead of 6, and an update writes 2 bytes less.
-//
-// The copy is the weight, rounded: products have the bits that they have without it. So the weight
-// itself, in f32, may be elsewhere (offload) while the forward and the backward pass compute. Other
-// readers, such as embeddings, read the weight: the autocast of PyTorch leaves them in f32 too.
-// After the update and what fuses products; before what places values. All programs of a run take
-// the same `weights`. As ZeRO-Offload keeps weights: Ren et al., "ZeRO-Offload: Democratizing
-// Billion-Scale Model Training", USENIX ATC 2021.
+// The copy is the rounded weight, so products compute the same bits as without it. Other readers, such as embeddings,
+// read the f32 weight, as under PyTorch's autocast. Run it after the update is added and products are fused, and before
+// placement passes. All programs of a run must get the same `weights`. The design is that of ZeRO-Offload: Ren et al.,
+// "ZeRO-Offload: Democratizing Billion-Scale Model Training", USENIX ATC 2021.
 #pragma once
 
 #include <set>
@@ -28,16 +26,17 @@
 
 namespace hone {
 
-// The parameters in f32 that products of the program read as their second operand.
+// The names of f32 parameters that products of the program read as their weight (operand 1).
 std::set<std::string> multiplied_weights(const Program& p);
-// Those of which a copy beside them saves casts: the same among trainable ones, without the weights
-// of heads, which are read once in a step, and with biases of results in 16 bits. `p` has had its
-// passes.
+// The names of parameters for which a resident copy saves casts: trainable multiplied_weights() and biases of products
+// with 16-bit results. The weights of heads (loss ops) are left out, because a step reads them once. Other passes must
+// have run on `p`.
 std::set<std::string> resident_weights(const Program& p);
 
 enum class Copies : uint8_t { apart, resident, halves };
 
-// `as`: bf16 or f16, what the products round their operands to; bf16 with Copies::halves.
+// `weights`: names of f32 parameters. `as`: bf16 or f16, the type to which products round their operands; with
+// Copies::halves it must be bf16.
 Result<bool> compute_copies(Program& p, const std::set<std::string>& weights, DType as,
                             Copies how = Copies::apart);
 

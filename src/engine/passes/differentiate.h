@@ -1,18 +1,18 @@
-// differentiate: appends the gradient of the scalar output "loss" with respect to every trainable
-// parameter.
+// differentiate: appends the nodes that compute the gradient of the scalar output "loss" with respect to each
+// trainable parameter.
 //
-//   before   output "loss" = %9                     (parameters are states of role param)
-//   after    as values  output "grad.<name>" per trainable parameter: the gradient
-//            as states  state "grad.<name>" per trainable parameter, whose new version is the
-//                       gradient of this micro-batch (the old version is not read)
-//            as sums    the same, and its new version is the old one + the gradient
+//   before                          output "loss" = %9
+//   after     Gradients::values     an output "grad.<name>" for each trainable parameter: the gradient
+//             Gradients::states     a state "grad.<name>" for each trainable parameter; its new version is the gradient
+//                                   of this micro-batch, and the old version is not read
+//             Gradients::sums       the same states; the new version is the old version + the gradient
 //
-// Contributions to one parameter (ties) are added in the order in which the backward visit meets
-// them. With `kept` in bf16 or f16 the gradient of a parameter that is not a vector is kept in that
-// type: each contribution is made in f32, what there was is added to it in f32, and the sum is
-// rounded, as the autocast of PyTorch rounds the gradient of a product's weight. Parameters that
-// narrow_weights will keep in bf16 are f32 here; their gradients are in `kept`, vectors too. Must
-// run after fuse-forward (composites keep their own gradients) and once only.
+// If several nodes read a parameter (tied weights), their contributions are added in the order in which the backward
+// pass reaches the nodes. If `kept` is bf16 or f16, gradients of parameters with two or more dimensions have that type:
+// each contribution is computed in f32, added in f32 to the sum so far, and the result is rounded, as PyTorch's
+// autocast rounds the gradient of a product's weight. Parameters in `in_bf16` are still f32 here; their gradients have
+// type `kept`, vectors too. Run the pass once, after fuse_forward (passes/fuse.h), because fused ops have gradients of
+// their own. A program without a scalar output "loss" is a Bug.
 #pragma once
 
 #include <set>
@@ -27,11 +27,11 @@ std::string grad_name(const std::string& parameter);
 
 enum class Gradients { values, states, sums };
 
-// The type that the gradient of a parameter is kept in: `kept` for one in bf16, and for f32 of two
-// dimensions and more.
+// The type of a parameter's gradient: dtype `kept` if the parameter is bf16, or f32 with two or more dimensions; else
+// the parameter's type.
 Type gradient_type(const Type& parameter, DType kept);
 
-// in_bf16: the parameters that narrow_weights keeps in bf16.
+// in_bf16: names of the parameters that the pass narrow_weights will convert to bf16.
 Result<bool> differentiate(Program& p, Gradients as, DType kept = DType::f32,
                            const std::set<std::string>& in_bf16 = {});
 

@@ -1,15 +1,15 @@
-// divide_rows: the ranks of an axis, which have the same values, divide the rows of matrix products. Each computes some
-// rows of a result, and gathers those of the others:
+// divide_rows: a group of ranks with equal values divides the rows of matrix products. Each rank computes some rows of
+// a result and gathers the other rows from the other ranks:
 //
 //   %5 = linear(%4, %w, %b)     ->  %8 = slice(%4) {axis=0}           this rank's rows
 //                                   %9 = linear(%8, %w, %b)
 //                                   %10 = all_gather(%9) lane comm    waited for by the first reader of %5
 //
-// No sum is divided, so all values keep the bits that they have on one rank, on a device whose products of
-// kLeastRows rows or more give a row the same bits beside any others (DeviceSpec::rows_apart). Products of fewer rows,
-// and all other nodes, are computed by every rank. Unlike tensor_split, weights stay whole.
+// No sum is divided. So each value has the same bits as on one rank, if the device computes each row of a product of at
+// least kLeastRows rows independently of the other rows (DeviceSpec::rows_apart). Every rank computes all other nodes,
+// and products with fewer rows. Weights stay whole, unlike with tensor_split.
 //
-// After gradients and all passes that join nodes.
+// Run it after differentiate and all passes that fuse nodes.
 #pragma once
 
 #include "engine/graph/graph.h"
@@ -17,11 +17,11 @@
 
 namespace hone {
 
-// The ranks [first, first + share.ranks) of a run.
+// The group: ranks [first, first + share.ranks) of the run. share.rank: this rank's number in the group.
 struct RowDivision {
   Share share = {};
   int64_t first = 0;
-  static constexpr int64_t kLeastRows = 64;  // of each rank
+  static constexpr int64_t kLeastRows = 64;  // the fewest rows of a product that a rank computes
   bool any() const { return !share.alone(); }
 };
 

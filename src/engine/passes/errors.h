@@ -1,4 +1,4 @@
-// Error codes of the room: H11xx.
+// Error codes of engine/passes, H11xx.
 #pragma once
 
 #include "base/core/error.h"

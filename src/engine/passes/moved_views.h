@@ -1,5 +1,5 @@
-// Views of values that a pass moves: a view is made where it is read, of the value that is there then,
-// and again when another value takes its place.
+// Views of values that a placement pass moves. After the pass, a moved value has different copies (bases) at different
+// nodes. A view of it is therefore emitted where it is read, once for each base.
 #pragma once
 
 #include <utility>
@@ -13,12 +13,13 @@ class MovedViews {
   explicit MovedViews(Program& program)
       : p_(program), views_(program.values.size(), {kNoValue, kNoValue}) {}
 
-  // The view `v` of `base`; kNoValue: it must be made.
+  // The value that is view `v` of `base`; kNoValue: call make().
   ValueId of(ValueId v, ValueId base) const {
     const auto& [shown, view] = views_[static_cast<size_t>(v)];
     return shown == base ? view : kNoValue;
   }
-  // Appends `node`, which made `v`, as a view of `base`, whose present value or view is `operand`.
+  // Appends `node`, which makes the view `v` in the old program, so that it makes it from `operand`: `base` or a view
+  // of it. The first time its result is `v`, later a new value. Returns the result.
   ValueId make(ValueId v, ValueId base, Node node, ValueId operand, Phase phase) {
     auto& [shown, view] = views_[static_cast<size_t>(v)];
     node.phase = phase;
@@ -34,7 +35,7 @@ class MovedViews {
 
  private:
   Program& p_;
-  std::vector<std::pair<ValueId, ValueId>> views_;  // by value: of what, and the view
+  std::vector<std::pair<ValueId, ValueId>> views_;  // for each view: its last base, and its result
 };
 
 }  // namespace hone

@@ -1,13 +1,13 @@
-// narrow_weights: parameters are kept in bf16 and have no copy in f32.
+// narrow_weights: parameters become bf16, without an f32 copy.
 //
 //   state "w" %w : f32[K,N]                  ->   state "w" %w : bf16[K,N]
 //   %5 = linear(%4, %w) {bf16=true}               %5 = linear(%4, %w) {bf16=true}
 //   %6 = embedding(%w, %ids)                      %6 = embedding(%w, %ids) {dtype="f32"}
 //   %7 = layer_norm(%5, %gamma)                   %c : f32[N] = cast(%gamma),  %7 = layer_norm(%5, %c)
 //
-// Products that round their operands to bf16, and ops that read a stored weight (Op::stored_weight), read it as it
-// is; an embedding widens the rows that it looks up; other readers, which are of vectors, read it widened. After
-// what differentiates and before what updates the weights. All programs of a run take the same
+// Products that round their operands to bf16, and ops that can read a bf16 weight (Op::stored_weight), read the
+// parameter directly. An embedding converts the rows that it looks up to f32. Other readers, which read vectors, get a
+// cast to f32. Run it after differentiate and before the update is added. All programs of a run must get the same
 // `weights`.
 #pragma once
 
@@ -18,7 +18,7 @@
 
 namespace hone {
 
-// `weights`: names of states in f32; names that the program lacks are skipped.
+// `weights`: names of f32 states; names that the program does not have are ignored.
 Result<bool> narrow_weights(Program& p, const std::set<std::string>& weights);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// offload: values leave the device while nothing there reads them.
+// offload: moves values to the host's memory or to disk while no node on the device reads them.
 //
 //   %9 = adamw(.., %m, ..)   ->   %20 = copy(%m) {to="device"}      one stay earlier
 //                                 %21 = wait(%20)
@@ -7,15 +7,16 @@
 //                                 %23 = wait(%22)                   two stays later
 //                                 next %m = %23
 //
-// A state has another home and comes for each stay: the nodes that use it, with at most kStayGap
-// others between two of them. Gradients and activations are not states: they are made on the
-// device, leave it after their first stay and come back for the next. Values are loaded at most
-// kStayGap nodes before their stay, an optimizer's states while the update before theirs computes.
-// So the states of at most three updates are on the device; an update is a node for each 64 MiB of
-// weights. Placement: no value changes. Nothing may move nodes after it.
-// If the optimizer's states are on the host and the host has kernels, they do the update instead
-// (offload_host.h). States on disk always come to the device: see docs/design/host-update.md.
-// After S. Rajbhandari et al., "ZeRO-Infinity: Breaking the GPU Memory Wall", 2021.
+// A stay is a group of nodes that use a value, with at most kStayGap other nodes between two of them; the value
+// is on the device during the stay. An offloaded state has a home other than the device and is copied to the device for
+// each stay. Gradients and activations are not states: they are made on the device, are copied away after
+// their first stay, and are copied back for the next one. A copy to the device starts at most kStayGap nodes before the
+// stay; the copy of an optimizer's states starts while the update before theirs runs. So the states of at most three
+// updates are on the device. (An update is one node for each 64 MiB of weights.)
+// Placement: no value changes. Passes that move nodes must run before this one.
+// If the optimizer's states are on the host and the host has kernels (HostLane), the host runs the update instead
+// (offload_host.h). States on disk are always copied to the device: see docs/design/host-update.md.
+// The method is that of S. Rajbhandari et al., "ZeRO-Infinity: Breaking the GPU Memory Wall", 2021.
 #pragma once
 
 #include <map>
@@ -26,29 +27,31 @@ namespace hone {
 
 inline constexpr int kStayGap = 16;  // nodes
 
-// The spaces in which values wait; Space::device: they stay.
+// The space of each kind of value between its stays. Space::device: it is not offloaded.
 struct Offload {
   Space moments = Space::device;  // all states of the optimizer
-  Space params = Space::device;   // weights; with masters, what products read of them
-  // Weights in f32, where products read copies (compute_copies).
+  // Weights. If products read copies of weights (compute_copies), `params` is the space of the copies and `masters`
+  // that of the f32 weights.
+  Space params = Space::device;
   Space masters = Space::device;
-  Space gradients = Space::device;    // those that wait for the update, or for the next micro-batch
-  Space activations = Space::device;  // those that wait for the backward pass
-  // Weights, gradients and activations of fewer elements stay (ZeRO's persistence threshold).
+  Space gradients = Space::device;    // gradients that wait for the update or the next micro-batch
+  Space activations = Space::device;  // activations that the backward pass reads
+  // Weights, gradients and activations with fewer elements stay on the device (ZeRO's persistence threshold).
   int64_t least_elements = 100'000;
-  // States by name that have another home than their kind, in all programs of a run: those that the
-  // host's memory has no room for.
+  // The homes of single states, by name, which replace the space of their kind. For states that do not fit in the
+  // host's memory. All programs of a run must get the same map.
   std::map<std::string, Space> homes = {};
-  // Whether kernels of the host do the update for moments in the host's memory.
+  // The device's lane host_compute. Unless it is none, the host runs the updates whose moments are in its memory.
   HostLane host_lane = HostLane::none;
 
+  // Whether a kind of value is offloaded.
   bool any() const {
     return masters != Space::device || moments != Space::device || params != Space::device ||
            gradients != Space::device || activations != Space::device;
   }
-  // The space of f32 weights whose products read copies: together with the moments.
+  // A value for `masters` that puts the f32 weights in the space of the moments, if these are offloaded.
   Space beside_moments() const { return moments != Space::device ? moments : params; }
-  // The space in which a state of that type waits.
+  // The home that the pass gives the state; `type`: of the state.
   Space home(const State& state, const Type& type) const;
 };
 

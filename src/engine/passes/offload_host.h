@@ -1,21 +1,22 @@
-// Updates that are done by kernels of the host, because the optimizer's states are in its memory.
+// Internal to offload: optimizer updates that kernels of the host run, because the optimizer's states are in the host's
+// memory.
 //
-// HostLane::apart: gradients and weights are copied to the host, the new weights come back, and no
-// state of the optimizer crosses the bus. Three updates are on their way at a time: the operands of
-// one are copied, the one before computes, and the results of the one before that come back.
+// HostLane::apart: gradients and weights are copied to the host, and the new weights are copied back. The optimizer's
+// states stay on the host. Three updates are in flight: the operands of update k are copied to the host, update k - 1
+// runs, and the results of update k - 2 are copied back.
 //
-//   %20 = copy(%g) {to="host"}                 what update k reads
-//   %21 = wait(%14)  ...                       update k - 2 is done
+//   %20 = copy(%g) {to="host"}                 an operand of update k
+//   %21 = wait(%14)  ...                       update k - 2 is complete
 //   %22 = copy(%21) {to="device"}
 //   %23 = wait(%15)  ...
 //   %24, %25, %26 = adamw(%23, ..) lane host_compute          update k - 1
 //
-// Copies of weights in two bytes are rounded on the host, after the update of the weight, and cross
-// the bus instead of it.
+// If products read a copy of the weight in bf16 or f16 (compute_copies), the host rounds the new weight, and this copy
+// is sent to the device instead of the weight.
 //
-// HostLane::one_place: the kernel reads all where it is and writes over it; only results that are
-// not written over an operand are copied.
-// After J. Ren et al., "ZeRO-Offload: Democratizing Billion-Scale Model Training", 2021.
+// HostLane::one_place: the device's memory is the host's, so the kernel reads and writes its operands in place. Only
+// results that are not written over an operand are copied.
+// The method is that of J. Ren et al., "ZeRO-Offload: Democratizing Billion-Scale Model Training", 2021.
 #pragma once
 
 #include <deque>
@@ -29,23 +30,24 @@ class HostUpdates {
  public:
   HostUpdates(Program& p, Builder& b, HostLane lane) : p_(p), b_(b), lane_(lane) {}
 
-  // The next update. Its operands are on the device, on the host, or results of updates before it.
-  // `after`: nodes that read its results alone and make states, as the copies of weights in two
-  // bytes.
+  // Adds the next update node. Its operands are on the device, on the host, or results of updates added before.
+  // `after`: nodes that make states from the update's results alone, such as casts of weights to bf16.
   void add(Node n, std::vector<Node> after = {});
+  // Whether the value is a result of an added node.
   bool makes(ValueId v) const { return made_.contains(v); }
-  // The value on the device, after its update is done, where the compute lane can read it.
+  // Emits what the compute lane needs to read result `v` of an update, and returns the value to read.
   ValueId on_device(ValueId v);
-  // Finishes all updates, and gives the states their new versions.
+  // Emits the rest of all updates, and sets State::next of their states.
   void finish();
 
  private:
   struct Made {
-    int32_t state = -1;                        // index of the state whose new version it is, or -1
-    ValueId waited = kNoValue;                 // on the host, or where it was written over
-    ValueId back = kNoValue, home = kNoValue;  // on the way to the state's home, and there
+    int32_t state = -1;         // index of the state whose new version the result is; -1: none
+    ValueId waited = kNoValue;  // the wait for the update, in the space in which it was computed
+    // The copy of the result to the state's home, and the wait for this copy.
+    ValueId back = kNoValue, home = kNoValue;
   };
-  ValueId host_copy(ValueId v);  // where it is on the host by now or will be
+  ValueId host_copy(ValueId v);  // the value on the host, or the copy that brings it there
   struct Update {
     Node node;
     std::vector<Node> after;
@@ -65,17 +67,16 @@ class HostUpdates {
   Program& p_;
   Builder& b_;
   const HostLane lane_;
-  std::map<ValueId, int32_t> state_of_;  // new version -> index
+  std::map<ValueId, int32_t> state_of_;  // new version -> index of the state
   bool knows_states_ = false;
   std::map<ValueId, Made> made_;
   struct Copied {
     ValueId copy = kNoValue, done = kNoValue;
   };
-  std::map<ValueId, Copied> copies_;  // to the host, by value on the device
-  // Updates whose operands are copied, that are issued, and whose results are on their way.
-  std::deque<Update> copied_;
-  std::deque<Begun> issued_;
-  std::deque<Values> returned_;
+  std::map<ValueId, Copied> copies_;  // value on the device -> its copy to the host
+  std::deque<Update> copied_;         // updates whose operands are being copied to the host
+  std::deque<Begun> issued_;          // updates that run
+  std::deque<Values> returned_;       // results that are being copied back
 };
 
 }  // namespace hone

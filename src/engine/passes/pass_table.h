@@ -1,4 +1,4 @@
-// The effect of passes on a program, as text.
+// The effect of passes on a program, as a table.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace hone {
 
-// `built`: the program before the passes.
+// A line for each pass: whether it changed the program, the number of nodes after it, and its time in milliseconds.
+// `built`: the program before the passes, for the first line.
 std::string pass_table(const Program& built, const std::vector<PassRecord>& records);
 
 }  // namespace hone

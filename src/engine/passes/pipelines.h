@@ -1,4 +1,4 @@
-// The order of passes, in one place.
+// The order of the passes for each kind of program.
 #pragma once
 
 #include <vector>
@@ -19,65 +19,73 @@
 
 namespace hone {
 
-// The precision, recomputation and places of a training program.
+// The options of the passes of a training program.
 struct TrainPasses {
-  Precision precision = Precision::f32;
+  Precision precision = Precision::f32;  // of matrix products (precision.h)
   Recompute recompute = {};
   Offload offload = {};
-  DType stored = DType::f32;  // what activations wait for the backward pass in: bf16 or f16 too
-  // The type of gradients that wait for the update, and for the gradients of the next micro-batch.
+  // The type of activations that the backward pass reads: f32, bf16 or f16 (store_activations.h).
+  DType stored = DType::f32;
+  // The type of gradients that wait for the update or are summed over micro-batches (differentiate.h): f32, bf16 or
+  // f16.
   DType gradients = DType::f32;
-  bool saturate = false;  // activations too large for `stored` wait as its largest value
-  // Weights whose products read a copy in the type that they round to (compute_copies); empty:
-  // none.
+  // Activations that are too large for `stored` are kept as its largest value instead of an infinity.
+  bool saturate = false;
+  // Names of weights of which products read a 16-bit copy (compute_copies.h); empty: none.
   std::set<std::string> copies = {};
+  // The type of the copies, to which products round their operands.
   DType copies_as() const { return precision == Precision::f16 ? DType::f16 : DType::bf16; }
-  // Copies are written by the node that updates the weight, which stays on the device.
+  // Copies::resident: the weight stays on the device, and the update writes its copy.
   bool resident_copies = false;
-  // Instead of resident copies in bf16: weights are kept as halves.
+  // Copies::halves: instead of a resident bf16 copy the weight is in split form.
   bool halves = false;
   Copies kind_of_copies() const {
     if (!resident_copies) return Copies::apart;
     return halves && copies_as() == DType::bf16 ? Copies::halves : Copies::resident;
   }
-  // Values are kept in the type that products round to (narrow_values), if nothing else hinders it. A
-  // CPU's kernels compute in f32, so casts would cost it more than the bytes.
+  // The device gains from values in 16 bits (DeviceSpec::keeps_narrow). A CPU does not: its kernels compute in f32, and
+  // casts cost more time than moving fewer bytes saves.
   bool keeps_narrow = false;
+  // Whether narrow_values (narrow_values.h) runs.
   bool narrows() const {
     return keeps_narrow && precision != Precision::f32 && stored == copies_as() && !saturate;
   }
-  // Products may sum gradients of biases in their epilogue (fuse_slopes). Not if gradients are added over micro-batches or
-  // units: each program of such a run makes the same sums, to the bit.
+  // Whether products may sum gradients of biases in their epilogue (fuse_slopes.h), which rounds the sums. Must be
+  // false if gradients are summed over micro-batches or data-parallel units: all programs of such a run must compute
+  // the same sums, bit for bit.
   bool fuses_slopes = false;
-  // Weights that are kept in bf16 alone (narrow_weights); empty: none.
+  // Names of weights that are bf16 without an f32 copy (narrow_weights.h); empty: none.
   std::set<std::string> in_bf16 = {};
-  // Rows of weights on each rank. There are no copies then: a copy would be whole on every rank.
+  // ZeRO stage 3 (shard.h): each rank holds some rows of the weights. `copies` are then ignored.
   Sharding sharding = {};
-  // Products that ranks divide.
+  // Tensor parallelism (tensor_split.h).
   TensorSplit tensor = {};
-  // The axis of ranks that have the same parts and share rows: collectives among them, which the passes before made
-  // for ranks 0, 1, ..., are between ranks first, first + stride, ... of the run. ranks 0: all ranks.
+  // The data-parallel axis of a mesh of ranks. Passes number the ranks of the axis 0, 1, ...; the last passes
+  // change their collectives so that rank i of the axis is rank first + i * stride of the run. ranks: the number of
+  // ranks of the axis; 0: the axis is all ranks of the run.
   struct Axis {
     int64_t ranks = 0, first = 0, stride = 1;
   };
   Axis data = {};
-  // Ranks that have the same rows and divide those of products, so that no bit depends on their number.
+  // Ranks with equal values that divide the rows of products (divide_rows.h).
   RowDivision division = {};
-  Share sync = {};  // ranks whose rows batch norms take their statistics of
+  // Ranks over which batch norms compute their statistics (sync_batch_norms.h); default: this rank alone.
+  Share sync = {};
 };
 
-// A whole optimizer step of one micro-batch: forward, backward, update. `update` is a pass that
-// takes the outputs "grad.<parameter>" away and writes new versions of the parameters.
+// A whole optimizer step of one micro-batch: forward, backward, update. `update` is a pass that removes the outputs
+// "grad.<parameter>" and writes new versions of the parameters and of the optimizer's states.
 std::vector<Pass> step_pipeline(std::function<Result<bool>(Program&)> update,
                                 const TrainPasses& how = {});
-// Forward and backward of one micro-batch. accumulate: gradients are added to those there are.
-// `share`: a pass that takes the outputs "grad.<parameter>" away and makes, or adds to, their states,
-// for gradients that ranks share.
+// Forward and backward pass of one micro-batch, whose gradients are states "grad.<parameter>". accumulate: gradients
+// are added to the states' old values instead of replacing them. `share`, if given: a pass for data-parallel ranks. It
+// removes the outputs "grad.<parameter>", exchanges the gradients, and writes or adds to the states; accumulate then
+// has no effect.
 std::vector<Pass> train_pipeline(bool accumulate, const TrainPasses& how = {},
                                  std::function<Result<bool>(Program&)> share = {});
-// The update of gradients that are states.
+// A program that only updates parameters from gradients that are states.
 std::vector<Pass> update_pipeline(const TrainPasses& how = {});
-// Evaluation and generation.
+// A program without gradients, for evaluation and generation.
 std::vector<Pass> forward_pipeline(WeightStorage weights = WeightStorage::f32,
                                    const TrainPasses& how = {});
 

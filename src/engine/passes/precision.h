@@ -1,8 +1,7 @@
-// precision: the matrix products of a program (linear, matmul, linear_cross_entropy, conv2d of one
-// group) take their f32 operands rounded to bf16, or to f16, and keep their sums in f32; all else stays f32, as do
-// weights and moments. Mixed precision after Micikevicius et al., "Mixed Precision Training", ICLR
-// 2018; bf16 has the range of f32, so the loss needs no scale. Before differentiate: gradients
-// follow.
+// precision: mixed precision (Micikevicius et al., "Mixed Precision Training", ICLR 2018). The matrix products of a
+// program (linear, matmul, linear_cross_entropy, conv2d with one group) round their f32 operands to bf16 or f16, and
+// add in f32. Everything else stays f32, weights and optimizer states too. bf16 has the range of f32, so its loss needs
+// no scale. Run it before differentiate, so that the products of the backward pass round too.
 #pragma once
 
 #include "engine/graph/graph.h"

@@ -1,5 +1,5 @@
-// shard: weights are states of this rank's rows; each is gathered from all ranks just before it is
-// used, and freed after (stage 3 of ZeRO).
+// shard: each rank holds only some rows of a weight. The whole weight is gathered from all ranks just before it is
+// used, and freed afterwards (ZeRO stage 3).
 //
 //   state "w" %w : f32[R,C]            state "w[b:e]" %w : f32[e-b,C] {shard_of="w", rows=[b,R,b,e]}
 //   %5 = linear(%4, %w)           ->   %6 = all_gather(%w) {rows=[R]} lane comm     one stay earlier
@@ -9,11 +9,11 @@
 //   %10 = wait(all_gather(%9))
 //   next %w = %10                      next %w = %9
 //
-// A weight comes for each stay: the nodes that use it, with at most kStayGap others between two of
-// them, those of the update left out. Weights of stays that begin within kStayGap nodes come
-// together, at most kGatherBytes of them, while the nodes of the stay before compute. Placement: no
-// value changes. All programs of a run take the same Sharding; what reads a weight's new version
-// beside the other ranks (compute_copies) cannot be in them. After recompute and schedule.
+// A stay is a group of nodes that use the weight, with at most kStayGap (offload.h) other nodes between two of
+// them. Nodes of the update do not count. The weight is gathered for each stay. Weights whose stays begin within
+// kStayGap nodes are gathered together, up to kGatherBytes, while the nodes of the stay before run. Placement: no value
+// changes. All programs of a run must get the same Sharding. They cannot have compute_copies, which would read all rows
+// of a weight's new version. Run it after recompute and schedule.
 #pragma once
 
 #include <map>
@@ -24,17 +24,19 @@
 
 namespace hone {
 
-inline constexpr int64_t kGatherBytes = int64_t{64} << 20;
+inline constexpr int64_t kGatherBytes = int64_t{64} << 20;  // of weights that are gathered together
 
 struct Sharding {
   Share share = {};
-  // Weights of fewer elements stay whole (ZeRO's persistence threshold), and so do those of fewer
-  // units than ranks.
+  // Weights with fewer elements stay whole on each rank (ZeRO's persistence threshold). So do weights with fewer units
+  // than ranks.
   int64_t least_elements = 0;
-  std::set<std::string> whole = {};           // that stay whole too
-  std::map<std::string, int64_t> units = {};  // rows that stay together, by weight; else 1
+  std::set<std::string> whole = {};           // names of further weights that stay whole
+  std::map<std::string, int64_t> units = {};  // by weight: how many rows stay together; else 1
   bool any() const { return !share.alone(); }
+  // Whether the rows of the state, a weight of this type, are divided.
   bool shards(const State& state, const Type& type) const;
+  // The rows that this rank holds of the weight, which has `rows` rows.
   RowRange held(const std::string& weight, int64_t rows) const;
 };
 

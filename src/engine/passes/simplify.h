@@ -1,7 +1,8 @@
-// simplify: removes what computes nothing new. Dead nodes; equal nodes (same op, operands and
-// attributes) but clones; x * 1, x + -0 (of integers x + 0); views of the same type; results nobody
-// reads that an attribute asks for (save_pre of linear, dw of the head). Values are bit-equal
-// before and after.
+// simplify: removes nodes and results that are not needed; values stay equal bit for bit:
+//   dead nodes, whose results nothing uses
+//   repeated nodes with equal op, operands and attributes, except clones
+//   x * 1, x + -0 (integers: x + 0), and views that have the type of their operand
+//   unused optional results (Op::optional_results), such as save_pre of linear or dw of the head
 #pragma once
 
 #include "engine/graph/graph.h"
@@ -9,13 +10,14 @@
 namespace hone {
 
 Result<bool> simplify(Program& p);
-// simplify for programs before differentiate: results that only gradients will read stay.
+// simplify for programs before differentiate: keeps optional results, which gradients may read.
 Result<bool> simplify_forward(Program& p);
 
-// Removes nodes none of whose outputs is read, returned or a state's new version.
+// Removes nodes none of whose results is an operand, an output or a state's new version. Collectives stay, because
+// other ranks may use their results. Returns whether a node was removed.
 bool remove_dead_nodes(Program& p);
 
-// The number of operands, outputs and new versions that name each value.
+// For each value, the number of operands, outputs and new versions that name it.
 std::vector<int32_t> count_uses(const Program& p);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// store_activations: what the forward pass leaves for the backward pass waits in two bytes.
+// store_activations: values of the forward pass that the backward pass reads are kept in bf16 or f16 until then.
 //
 //   %5 : f32[T,C] = linear(%4, ..)            %5 : f32[T,C] = linear(%4, ..)
 //   ...                                       %6 : bf16[T,C] = cast(%5)
@@ -6,24 +6,23 @@
 //                                             %40 : f32[T,C] = cast(%6)
 //                                             %30 = matmul(%40, %29)
 //
-// A product that rounds its operands to that type reads %6 itself: no f32 of it is made. So it does
-// in the forward pass, with the same bits, but for the head and where values saturate.
+// A product that rounds its operands to this type reads %6 directly, without the cast to f32. In the forward pass too,
+// where it computes the same bits; only the head, and programs with `saturate`, read the f32 value there.
 //
-// Else the forward pass computes with what it has in f32. A node of it that keeps statistics for
-// the backward pass (the logsumexp of attention, the mean of a norm) reads the rounded value too,
-// so that both passes see one input. Left in f32: statistics, vectors, and the gradients that come
-// with the loss. After differentiate and the fusions; before what places values.
+// Other nodes of the forward pass read the f32 values. An exception are nodes that return statistics for the backward
+// pass (the log-sum-exp of attention, the mean of a norm): they read the rounded value, so that both passes see the
+// same input. Statistics, vectors, and gradients that are computed with the loss stay f32. Run it after differentiate
+// and the passes that fuse nodes, before placement passes.
 //
-// Activations in half the bytes, as the autocast of PyTorch keeps most of them: Micikevicius et
-// al., "Mixed Precision Training", ICLR 2018.
+// PyTorch's autocast keeps most activations in 16 bits too: Micikevicius et al., "Mixed Precision Training", ICLR 2018.
 #pragma once
 
 #include "engine/graph/graph.h"
 
 namespace hone {
 
-// `as`: bf16 or f16; f32 changes nothing. saturate: a value beyond the range of `as` waits as the
-// largest one, so that it does not make the gradients infinite; the forward pass has it as it is.
+// `as`: bf16 or f16; f32 changes nothing. saturate: a value beyond the range of `as` is kept as the largest number of
+// `as` with its sign, so that it does not make the gradients infinite. The forward pass computes with the exact value.
 Result<bool> store_activations(Program& p, DType as, bool saturate = false);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// sync_batch_norms: the statistics of batch norms are those of the rows of all ranks (PyTorch's SyncBatchNorm).
+// sync_batch_norms: batch norms compute their statistics over the rows of all ranks (like PyTorch's SyncBatchNorm).
 //
 //   %4, %5, %6 = batch_norm(%x, ..)    ->  %20, %21 = column_moments(%x)
 //                                          %22, %23 = all_gather(%20, %21) lane comm, then one mean and variance
@@ -7,9 +7,10 @@
 //                                          %32, %33 = all_reduce(%30, %31) lane comm
 //                                          %9, .. = batch_norm_grad(.., %32, %33, count)
 //
-// Moments are joined in the order of ranks (T. Chan, G. Golub, R. LeVeque, "Updating Formulae and a Pairwise Algorithm
-// for Computing Sample Variances", 1979). Gradients of weights stay those of this rank's rows. A number in f32 that is
-// made of a batch norm's `rows` becomes that of all ranks. After differentiate; every rank takes the pass.
+// Means and variances of the ranks are joined in the order of ranks (T. Chan, G. Golub, R. LeVeque, "Updating Formulae
+// and a Pairwise Algorithm for Computing Sample Variances", 1979). Gradients of weights are still sums over this rank's
+// rows. A cast of a batch norm's operand `rows` to f32 becomes the sum of `rows` over all ranks. Run it on every rank,
+// after differentiate.
 #pragma once
 
 #include "engine/graph/graph.h"

@@ -1,5 +1,5 @@
-// tensor_split: the ranks of an axis divide products (M. Shoeybi et al., "Megatron-LM", arXiv 1909.08053). Each
-// has some heads of an attention and some columns of a feed-forward layer:
+// tensor_split: tensor parallelism (M. Shoeybi et al., "Megatron-LM", arXiv 1909.08053). A group of ranks divides
+// matrix products: each rank computes some heads of an attention, and some columns of a feed-forward layer:
 //
 //   %5 = linear(%4, %w_q)           ->  %s = sum_gradient(%4)           w_q, b_q: this rank's columns
 //   %6 = attention(%5, ..)              %5 = linear(%s, %w_q)
@@ -7,13 +7,14 @@
 //                                       %7 = linear(%6, %w_o)           w_o: this rank's rows
 //                                       %8 = wait(all_reduce(%7)) + b
 //
-// Layers are found by the values between them: queries, keys and values come from the projections that
-// attention reads; a feed-forward layer is a product of an activation, whose operands are products. Language-model
-// heads and their tables of words are divided by words (vocabulary_split.h). Norms, other tables and losses stay whole on
-// every rank, and so do products that cannot be followed to a weight, whose results are sliced. The sum of the ranks'
-// products has the order of ranks. Dropout's masks are those of one rank.
+// The pass recognizes layers by their dataflow. An attention layer: products whose results attention reads as queries,
+// keys and values, and the product that reads its result. A feed-forward layer: a product that reads an activation,
+// whose operands are products. Language-model heads and word embeddings are divided by words (vocabulary_split.h).
+// Norms, other embeddings and losses are whole on every rank. Products whose weight is not found are whole too,
+// and their results are sliced. The ranks' partial products are added in the order of ranks. Dropout masks are equal to
+// those of a run with one rank.
 //
-// The pass comes first, before gradients. States then have the types of their parts.
+// Run it first, before differentiate. States of divided weights then have the types of their parts.
 #pragma once
 
 #include <map>
@@ -24,23 +25,24 @@
 
 namespace hone {
 
-// The ranks [first, first + share.ranks) of a run, which divide products.
+// The group: ranks [first, first + share.ranks) of the run. share.rank: this rank's number in the group.
 struct TensorSplit {
   Share share = {};
-  int64_t first = 0;  // the rank of the run that is the first one of the axis
-  std::map<std::string, AxisParts> weights = {};  // by name: those with parts on each rank
+  int64_t first = 0;
+  std::map<std::string, AxisParts> weights = {};  // by name: this rank's parts of divided weights
   bool any() const { return !share.alone(); }
 };
 
-// The parts of the weights of a forward program, of which `share` is one rank. Errors: H1101 a layer cannot be
-// divided among this number of ranks.
+// Finds the parts of the weights of a forward program for rank share.rank. H1101: a layer, or the whole model, cannot
+// be divided among this number of ranks.
 Result<TensorSplit> find_tensor_split(const Program& forward, const Share& share, int64_t first);
 
-// All programs of a run take the same split. Errors: those of find_tensor_split; H1101 a program reads a part as
-// if it were whole.
+// Rewrites a program. All programs of a run must get the same `how`. H1101: a layer cannot be divided, the program
+// divides a weight in a way that differs from `how`, or it reads a divided weight as a whole.
 Result<bool> tensor_split(Program& p, const TensorSplit& how);
 
-// After gradients: removes sum_gradient.
+// Removes sum_gradient nodes, which have done their work after differentiate. They mark where the gradients of the
+// ranks must be added.
 Result<bool> drop_sum_gradients(Program& p);
 
 }  // namespace hone

@@ -1,13 +1,14 @@
-// The vocabulary of a language model in parts: each rank of an axis has some rows of the table of words and of the head
-// (M. Shoeybi et al., "Megatron-LM", arXiv 1909.08053, section 3). Parts of tensor_split.h.
+// Internal to tensor_split: divides the vocabulary of a language model. Each rank has some rows (words) of the word
+// embedding and of the head (M. Shoeybi et al., "Megatron-LM", arXiv 1909.08053, section 3).
 //
-//   %5 = embedding(%table, %ids)    ->  rows of words that are on other ranks are 0; the ranks' rows are added
-//   %9 = linear_cross_entropy(..)   ->  each rank has the log-sum-exp of its logits for each token; the ranks send these
-//                                       and the logits of the labels that they have, never logits of a vocabulary
+//   %5 = embedding(%table, %ids)    ->  each rank looks up its words, with zeros for the others; the results are added
+//   %9 = linear_cross_entropy(..)   ->  each rank computes, for each token, the log-sum-exp of its logits. The ranks
+//                                       exchange these and the logits of labels, never all logits.
 //
-// A part's log-sum-exp is nll + z of a linear_cross_entropy over this rank's rows, whose label is the token's, or row 0 if
-// another rank has it; z is that row's logit, a product of one row. So the kernel that holds no logits stays, and its
-// gradient too: the terms of z take the one-hot of row 0 away.
+// Each rank runs linear_cross_entropy over its rows, with a local label: the token's label, or row 0 if another rank
+// has the label. Its log-sum-exp is nll + z, where z is the logit of the local label, a product with one row. So the
+// fused kernel, which never holds all logits, can still be used, and so can its gradient: the gradient of z cancels the
+// one-hot term of row 0.
 #pragma once
 
 #include <set>
@@ -17,20 +18,20 @@
 
 namespace hone {
 
-// Rows of a vocabulary of `size` words on a rank; `axis`: the attributes of a collective over the axis.
+// This rank's part of a vocabulary.
 struct VocabularyPart {
-  Share share = {};
-  RowRange rows = {};
-  int64_t size = 0;
-  Attrs axis = {};
+  Share share = {};    // this rank among the ranks that divide the vocabulary
+  RowRange rows = {};  // the words of this rank
+  int64_t size = 0;    // the number of all words
+  Attrs axis = {};     // the attributes (ranks, rank, first, ...) of collectives among these ranks
 };
 
-// The weights of a forward program with a row for each word, as values: heads, their biases, and tables with as many rows
-// as a head. All that reads one of them can have a part. Each has a row or more on each of `ranks`.
+// The weights of a forward program (their old versions) that can be divided by words: heads, their biases, and
+// embeddings with as many rows as a head. Each has at least `ranks` rows, and all of its readers can read a part of it.
 std::set<ValueId> vocabulary_weights(const Program& program, int64_t ranks);
 
-// The node `head` is a linear_cross_entropy. Its x, labels, scale and weights are whole; x may be a sum_gradient. The other
-// operands are parts. `correct`: it is read.
+// The operands of a linear_cross_entropy node. x, labels, scale and weights (of tokens) are whole; x may be the result
+// of a sum_gradient. w and bias are this rank's parts. kNoValue: absent.
 struct HeadOperands {
   ValueId x = kNoValue, w = kNoValue, labels = kNoValue, scale = kNoValue, bias = kNoValue,
           weights = kNoValue;
@@ -38,10 +39,13 @@ struct HeadOperands {
 struct HeadLosses {
   ValueId loss = kNoValue, nll = kNoValue, correct = kNoValue;
 };
+// Emits the node `head`, a linear_cross_entropy, for a divided vocabulary; the results are equal on all ranks.
+// `correct`: whether result `correct` is needed; else it is kNoValue.
 HeadLosses emit_head_of_part(Builder& b, const Node& head, const HeadOperands& in,
                              const VocabularyPart& part, bool correct);
 
-// The node `lookup`, an embedding of whole ids, with a part of its table; equal on all ranks.
+// Emits the node `lookup`, an embedding, with this rank's part of its table. `ids` are whole, and so is the result,
+// which is equal on all ranks.
 ValueId emit_lookup_of_part(Builder& b, const Node& lookup, ValueId table, ValueId ids,
                             const VocabularyPart& part);
 

@@ -1,4 +1,5 @@
-// Predicts the time of nodes on a device, from the costs of their ops and the speeds of the device.
+// Predicts the time of nodes and programs on a device, from the costs of ops and the speeds of the device. Times are in
+// seconds.
 #pragma once
 
 #include "engine/graph/op.h"
@@ -7,26 +8,28 @@ namespace hone {
 
 class OpSpeeds;
 
-// Speeds of a device per second; 0: unknown.
+// The speeds of a device. 0: unknown; work of an unknown speed then takes no time.
 struct Speeds {
-  // Floating-point operations of a large matrix product, by its operands.
+  // FLOPs a second of a large matrix product whose operands are (or are rounded to) f32, bf16 and f16.
   double f32_flops = 0, bf16_flops = 0, f16_flops = 0;
-  double bytes_per_second = 0;  // read and written in its memory
-  // Copies, in one direction; those of an unknown speed are taken for free.
-  double host_bytes_per_second = 0;  // between its memory and the host's
-  double peer_bytes_per_second = 0;  // to another device of its kind in the machine
+  double bytes_per_second = 0;  // bytes read and written in the device's memory
+  // Bytes copied in one direction.
+  double host_bytes_per_second = 0;  // between the device's memory and the host's
+  double peer_bytes_per_second = 0;  // to another device of the same kind in the machine
   double disk_read_bytes_per_second = 0, disk_write_bytes_per_second = 0;
-  // Read and written in the host's memory by kernels on the lane host_compute; 0: the device's.
+  // Bytes that kernels on the lane host_compute read and write in the host's memory. 0: such a kernel has the speed
+  // of the device.
   double host_memory_bytes_per_second = 0;
-  // Between ranks: sent by one of them, and before a collective begins to send.
+  // Collectives: the bytes that a rank sends a second, and the seconds before a collective starts to send.
   double link_bytes_per_second = 0, link_seconds = 0;
-  double node_seconds = 0;  // before a node begins
-  // Measured speeds by kind of node, which replace the first three; they outlive this object.
+  double node_seconds = 0;  // seconds that each node takes before its kernel starts
+  // Measured speeds by kind of node; must outlive this object. If given, they replace the *_flops and
+  // bytes_per_second. Null: none.
   const OpSpeeds* ops = nullptr;
 };
 
-// Speeds for choices between nodes if those of the device are unknown: a CPU does about ten
-// operations while it moves a byte, and a disk is far slower.
+// Speeds to compare nodes by if the device's speeds are unknown. On a typical CPU ten operations take as long as moving
+// a byte, and a disk is far slower.
 inline constexpr Speeds kTypicalCpu{.f32_flops = 1e11,
                                     .bf16_flops = 1e11,
                                     .f16_flops = 1e11,
@@ -35,17 +38,18 @@ inline constexpr Speeds kTypicalCpu{.f32_flops = 1e11,
                                     .disk_read_bytes_per_second = 1e9,
                                     .disk_write_bytes_per_second = 5e8};
 
-// The time of a node, or of all nodes of a program, by the measured speeds of ops; without them the
-// least possible: for each node the longer of its arithmetic and its memory traffic.
+// The time of a node by speeds.ops. If that is null: a lower bound, the longer of the node's arithmetic and its memory
+// traffic. node_seconds is not counted.
 double seconds_of(const NodeView& n, const Speeds& speeds);
+// The sum over all nodes of the program.
 double seconds_of(const Program& p, const Speeds& speeds);
 
 // The bytes that the collectives of a program send from this rank.
 int64_t traffic_of(const Program& p);
 
-// The time of a program whose copies and collectives run while it computes. Each lane does its work
-// in order. A copy, a collective or a kernel of the host begins when the compute lane has reached it;
-// the compute lane waits for the results that it reads.
+// The time of a program whose copies, collectives and host kernels run in parallel with the device's kernels. Each lane
+// does its work in order. Work of another lane starts when the compute lane has reached its node; at a wait the compute
+// lane waits for it. All collectives use one link (link_bytes_per_second); link_time.h has two kinds of links.
 double run_seconds(const Program& p, const Speeds& speeds);
 
 }  // namespace hone

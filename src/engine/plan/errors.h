@@ -1,4 +1,4 @@
-// Error codes of the room: H13xx.
+// Error codes of engine/plan, H130x.
 #pragma once
 
 #include "base/core/error.h"

@@ -1,34 +1,40 @@
-// Predicts the time of messages between ranks on one or several machines.
+// Predicts the time of collectives between ranks on one or several machines. Near: between ranks of one machine. Far:
+// between ranks of different machines. A collective exchanges messages in rounds.
 #pragma once
 
 #include "engine/plan/cost_model.h"
 
 namespace hone {
 
-// Speeds of the links of a rank; 0: unknown, and free.
+// The speeds of a rank's links. A speed of 0 is unknown: its traffic then takes no time.
 struct LinkSpeeds {
-  double near_bytes_per_second = 0;  // sent to ranks of the same machine
-  double far_bytes_per_second = 0;   // sent to ranks of other machines
-  // Before a round of messages arrives, in a machine and between machines; and for each message.
+  double near_bytes_per_second = 0;  // bytes that a rank sends to the other ranks of its machine
+  double far_bytes_per_second = 0;   // bytes that a rank sends to ranks of other machines
+  // near_seconds and far_seconds: the latency of a round whose messages stay in a machine, and of a round with messages
+  // to other machines. message_seconds: a rank's time for each message that it sends.
   double near_seconds = 0, far_seconds = 0, message_seconds = 0;
-  int64_t near_ranks = 0;  // ranks with consecutive numbers on one machine; 0: all
+  // The number of ranks on each machine, which have consecutive numbers; 0: all ranks are on one machine.
+  int64_t near_ranks = 0;
 };
 
-// The bytes and messages that a rank sends.
+// The traffic of one rank.
 struct LinkTraffic {
-  double near_bytes = 0, far_bytes = 0;  // to ranks of its machine, to others
-  double rounds = 0, messages = 0;
+  double near_bytes = 0, far_bytes = 0;  // bytes sent to ranks of its machine, of other machines
+  double rounds = 0, messages = 0;       // numbers of rounds and of sent messages
   LinkTraffic& operator+=(const LinkTraffic& other);
-  LinkTraffic times(double n) const;
+  LinkTraffic times(double n) const;  // each number multiplied by n
 };
-// A rank sends about as many bytes to each other one.
+// The traffic of one collective, with near_ranks of LinkSpeeds. Assumes that a rank sends an equal number of bytes to
+// each of the other ranks.
 LinkTraffic link_traffic_of(const NodeView& collective, int64_t near_ranks);
+// The traffic of all collectives of a program.
 LinkTraffic link_traffic_of(const Program& p, int64_t near_ranks);
 
-// Messages in a machine and between machines travel at the same time.
+// The time of the traffic in seconds: the latency of its rounds, the time of its messages, and the longer of the times
+// of near and far bytes, which travel at the same time.
 double seconds_of(const LinkTraffic& traffic, const LinkSpeeds& links);
 
-// run_seconds() of cost_model.h with collectives over these links.
+// run_seconds() of cost_model.h, with the time of collectives by `links` instead of by Speeds.
 double run_seconds(const Program& p, const Speeds& speeds, const LinkSpeeds& links);
 
 }  // namespace hone

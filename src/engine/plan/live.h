@@ -1,4 +1,5 @@
-// The bytes alive at each node while lifetimes change, for passes that move or drop values.
+// Counts the bytes that are alive (in use) at each node of a program, for passes that change lifetimes by moving or
+// dropping values.
 #pragma once
 
 #include <cstdint>
@@ -6,25 +7,27 @@
 
 namespace hone {
 
-// A tree of sums over node numbers: a query or an update takes time that grows with the logarithm
-// of the number of nodes.
+// A tree of sums over the indices of nodes. The time of add(), at() and where() grows with the logarithm of the number
+// of nodes.
 class LiveBytes {
  public:
-  // Nodes 0 to `nodes` - 1, at which nothing is alive.
+  // Starts with 0 bytes at each of the nodes 0 to `nodes` - 1.
   explicit LiveBytes(int32_t nodes);
 
-  // Adds bytes at the nodes first to last, inclusive; none when last < first. Nodes before 0 and
-  // after the last are left out.
+  // Adds `bytes` (negative: subtracts) at each of the nodes first to last, inclusive. If last < first, at none. Indices
+  // outside of the program are ignored.
   void add(int32_t first, int32_t last, int64_t bytes);
 
-  int64_t at(int32_t node) const;
-  int64_t most() const { return most_[1]; }
-  int32_t where() const;  // the first node at which the most is alive
+  int64_t at(int32_t node) const;            // the bytes at a node; an index out of range is a Bug
+  int64_t most() const { return most_[1]; }  // the most bytes at any node
+  int32_t where() const;                     // the first node that has most() bytes
 
  private:
   int32_t nodes_, leaves_;
-  std::vector<int64_t> all_;   // by tree node: added to all below it
-  std::vector<int64_t> most_;  // by tree node: the most below it, with all_ of its own
+  // For each node of the tree: the bytes that are added to all leaves below it.
+  std::vector<int64_t> all_;
+  // For each node of the tree: the most bytes of a leaf below it, counting all_ of this node and of those below it.
+  std::vector<int64_t> most_;
 };
 
 }  // namespace hone

@@ -1,4 +1,5 @@
-// Offset assignment: puts buffers with known lifetimes into one region.
+// Assigns offsets in one region of memory to buffers with known lifetimes. Buffers that are alive at different times
+// may share bytes.
 #pragma once
 
 #include <cstddef>
@@ -9,28 +10,30 @@ namespace hone {
 
 struct Lifetime {
   int64_t bytes = 0;
-  int32_t first = 0, last = 0;  // nodes during which the buffer is alive, inclusive
-  int64_t offset = 0;           // result
+  int32_t first = 0, last = 0;  // the first and the last node at which it is alive, inclusive
+  int64_t offset = 0;           // set by assign_offsets(): bytes from the start of the region
 };
 
 struct Search {
-  // Up to this number of buffers are looked at one by one, which is faster than an index and gives
-  // the same places.
+  // Up to this number of buffers, a new buffer is compared with each placed buffer, which is then faster than an index.
+  // With more buffers an index is used. The offsets are the same.
   size_t few = 4096;
-  int64_t enough = 0;     // bytes; a region of this size is worth no long search for a smaller one
-  int64_t looked_at = 0;  // result: number of looks at placed buffers
+  int64_t enough = 0;     // bytes: a region up to this size need not be made smaller
+  int64_t looked_at = 0;  // set by assign_offsets(): how often it looked at a placed buffer
 };
 
-// Gives each buffer an offset so that no two alive together overlap; returns the region's size.
-// Tries several orders (by size, by area, by birth), then moves the highest ones until the region
-// is within half a percent of most_alive(), which no placement can beat and not every set of
-// lifetimes can reach. 2 % suffice if the region is at most `enough`. The same buffers get the same
-// offsets. The search ends after a fixed amount of work, about 0.2 s; if that leaves a region above
-// both 2 % and `enough`, about 2 s. For a program of layers, the number of looks grows little
-// faster than the number of buffers.
+// Sets the offset of each buffer so that buffers which are alive at the same node do not overlap. Returns the region's
+// size in bytes. `search` may be null. Equal input gets equal offsets.
+//
+// most_alive() is a lower bound of the size, which some sets of lifetimes cannot reach. The function places the buffers
+// in several orders (by size, by area = size * lifetime, by first node), then moves buffers that end highest, until
+// the size is within 0.5 % of the bound. If the size is at most search->enough, 2 % of the bound is accepted. The work
+// is limited to about 0.2 s. If the size is then above both search->enough and 2 % of the bound, the search continues
+// for up to about 2 s. For a program of equal layers, the number of looks grows little faster than the number of
+// buffers.
 int64_t assign_offsets(std::vector<Lifetime>& buffers, Search* search = nullptr);
 
-// The most bytes alive at one node, and that node. No assignment can use less.
+// The most bytes that are alive at one node; 0 without buffers. `at`, if not null, receives the index of that node.
 int64_t most_alive(const std::vector<Lifetime>& buffers, int32_t* at = nullptr);
 
 }  // namespace hone

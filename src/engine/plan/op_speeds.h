@@ -1,4 +1,4 @@
-// Speeds of a machine by kind of node, as measured by engine/session/calibrate.h.
+// The speeds of a machine by kind of node. engine/session/calibrate.h measures them.
 #pragma once
 
 #include <map>
@@ -9,33 +9,35 @@
 
 namespace hone {
 
-// Operands and results of at most kNearBytes are in the caches, those of kFarBytes and more in
-// memory; between them a byte's time grows with the logarithm of their number.
+// A node whose operands and results have at most kNearBytes bytes reads and writes caches. From kFarBytes on it reads
+// and writes memory. Between the two, the time of a byte grows with the logarithm of the number of bytes.
 inline constexpr double kNearBytes = 4 << 20, kFarBytes = 64 << 20;
 
-// Seconds of a FLOP and of a byte, as the op counts them (Cost), of one kind of node: both add up.
+// The speed of one kind of node, in seconds for each FLOP and each byte that the op's Cost counts.
 struct KindSpeed {
   double flop_s = 0;
-  double near_byte_s = 0, far_byte_s = 0;
-  double seconds(const Cost& cost) const;
+  double near_byte_s = 0, far_byte_s = 0;  // a byte in the caches, a byte in memory
+  double seconds(const Cost& cost) const;  // the sum of the time of its FLOPs and of its bytes
 };
 
 class OpSpeeds {
  public:
-  // "matmul.nt.bf16", "attention.dropout", "gelu": the op and what changes its speed. A linear is
-  // the matmul of its product.
+  // The kind of a node: the op's name and the attributes that change its speed, such as "gelu", "attention.dropout" or
+  // "matmul.nt.bf16". A letter for each operand of a matmul says if it is transposed (t) or not (n). A linear has the
+  // kind of its matmul.
   static std::string kind_of(const NodeView& n);
 
   void set(const std::string& kind, KindSpeed speed) { of_[kind] = speed; }
-  const KindSpeed* find(const std::string& kind) const;
+  const KindSpeed* find(const std::string& kind) const;  // null: the kind is not measured
   bool empty() const { return of_.empty(); }
 
-  // Unmeasured kinds take the time of similar ones: a product the time of a matmul, all others the
-  // time of an add of as many bytes. 0 if these are not measured either.
+  // The time of a node. A kind that is not measured has the speed of a similar one: a product that of matmul.nn, any
+  // other node that of add. 0 if these are not measured either.
   double seconds_of(const NodeView& n) const;
 
-  // {"gelu": [flop_s, near_byte_s, far_byte_s], ...}; entries of another form are left out.
+  // Writes {"gelu": [flop_s, near_byte_s, far_byte_s], ...}.
   OrderedJson json() const;
+  // Reads the form that json() writes; entries that do not have it are ignored.
   static OpSpeeds from_json(const Json& j);
 
  private:

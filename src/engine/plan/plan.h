@@ -1,9 +1,9 @@
-// The exact memory plan of a run: every byte of every program placed before any is allocated.
+// The exact memory plan of a run: the place of each value of each program, before memory is allocated.
 //
-// Each space has one arena. It holds the states that live as long as the run, then the states of
-// the running program's phase and its transients. A state's new version takes the old one's place;
-// views and in-place results take their operand's; the other values share memory by lifetime. The
-// plan is an analysis: it changes nothing.
+// Each space (device, host, disk) has one arena. The arena starts with the states that live as long as the run. After
+// them come the states of the running program's StatePhase, then the program's transients (all other values and
+// scratch). A state's new version is at the place of the old version. Views and in-place results are at the place of
+// their operand. Other values share memory if they are alive at different times. The plan changes no program.
 #pragma once
 
 #include <map>
@@ -13,17 +13,18 @@
 
 namespace hone {
 
-inline constexpr int64_t kBufferAlignment = 64;      // bytes; a cache line and a vector
+inline constexpr int64_t kBufferAlignment = 64;      // bytes; a cache line, and a vector register
 inline constexpr int64_t kArenaAlignment = 2 << 20;  // bytes; a huge page
-// Direct I/O needs whole disk blocks on disk, and addresses in memory that a disk's controller can
-// reach.
+// Bytes. If a run keeps values on disk, direct I/O needs places on disk in whole disk blocks, and places in memory that
+// are aligned for the disk's controller.
 inline constexpr int64_t kDiskAlignment = 4096;
 inline constexpr int64_t kStagingAlignment = 512;
 
-// The time for which a state keeps its value: to the end of the run; from one program of an
-// optimizer step to the next (gradients); from one program of generation to the next (the KV
-// cache). A program that uses no state of a phase ends the phase, and its transients reuse that
-// memory.
+// The time for which a state keeps its value:
+//   run         to the end of the run
+//   step        between the programs of one optimizer step (gradients)
+//   generation  between the programs of one generation (the KV cache)
+// A program without a state of a phase overwrites the states of that phase by its transients.
 enum class StatePhase : uint8_t { run, step, generation };
 StatePhase phase_of(Role r);
 
@@ -31,27 +32,30 @@ struct StateSlot {
   std::string name;
   Type type;
   Role role = Role::param;
-  int64_t offset = 0;  // from the start of the arena of its home
+  int64_t offset = 0;  // bytes from the start of the arena of `home`
   Space home = Space::device;
   ShardSpec shard = {};
+  // The name of the tensor to which the state's rows belong.
   const std::string& tensor() const { return shard.whole() ? name : shard.tensor; }
 };
 
 struct ProgramPlan {
-  std::vector<int64_t> offset;            // by ValueId, from the start of the arena of its space
-  std::vector<int64_t> workspace_offset;  // by node; the kernel's scratch, in its workspace_space
-  StatePhase phase = StatePhase::run;     // of its states that are not of the run
-  PerSpace<int64_t> phase_bytes;          // all states of that phase; 0: none
-  PerSpace<int64_t> transient_bytes;      // size of the transient region this program needs
+  std::vector<int64_t> offset;  // by ValueId: bytes from the start of its space's arena; -1: none
+  // By node: the place of the kernel's scratch, in bytes from the start of the arena of workspace_space(node).
+  std::vector<int64_t> workspace_offset;
+  StatePhase phase = StatePhase::run;  // the phase of its states that do not last for the run
+  PerSpace<int64_t> phase_bytes;       // bytes of all states of that phase; 0: it has none
+  PerSpace<int64_t> transient_bytes;   // bytes of its transients
   int64_t held_bytes(Space s) const { return phase_bytes[s] + transient_bytes[s]; }
-  int64_t traffic_bytes = 0;  // that its collectives send from this rank to others
-  // On the device:
-  int64_t live_bytes = 0;       // lower bound: the most that lives at one node
-  int64_t kept_bytes = 0;       // of live_bytes at that node: activations kept for backward
-  int64_t gradient_bytes = 0;   // of live_bytes at that node: gradients that wait for the update
-  int64_t staging_bytes = 0;    // of live_bytes at that node: what copies read and write
-  int64_t workspace_bytes = 0;  // of live_bytes at that node: its kernel's scratch
-  size_t peak_node = 0;
+  int64_t traffic_bytes = 0;  // bytes that its collectives send from this rank to others
+  // Transients on the device:
+  int64_t live_bytes = 0;       // the most alive at one node: a lower bound of transient_bytes
+  int64_t kept_bytes = 0;       // part of live_bytes: activations that the backward pass needs
+  int64_t gradient_bytes = 0;   // part of live_bytes: gradients that wait for the update
+  int64_t staging_bytes = 0;    // part of live_bytes: values that copies and gathers read or write
+  int64_t workspace_bytes = 0;  // part of live_bytes: the scratch of the node's kernel
+  size_t peak_node = 0;         // index of the node at which live_bytes are alive
+  // How much larger than live_bytes the transients are, as a fraction.
   double fragmentation() const {
     const int64_t bytes = transient_bytes[Space::device];
     return live_bytes ? static_cast<double>(bytes) / static_cast<double>(live_bytes) - 1 : 0;
@@ -59,33 +63,36 @@ struct ProgramPlan {
 };
 
 struct RunPlan {
-  std::vector<StateSlot> states;      // in order of their first program
-  PerSpace<int64_t> state_bytes;      // of those that live as long as the run
+  std::vector<StateSlot> states;      // the states of all programs, in order of their first program
+  PerSpace<int64_t> state_bytes;      // bytes of the states that live as long as the run
   PerSpace<int64_t> program_bytes;    // the largest held_bytes() of a program
-  std::vector<ProgramPlan> programs;  // as given
-  PerSpace<int64_t> alignment;        // of every place and size in the arena of a space
-  int64_t io_bytes = 0;  // host memory for the inputs and outputs, where the device has its own
+  std::vector<ProgramPlan> programs;  // in the order of plan_run()'s input
+  PerSpace<int64_t> alignment;        // of each place and size in the space's arena, in bytes
+  // Host memory for the inputs and outputs of a program, the most that one needs; used if the device has its own
+  // memory.
+  int64_t io_bytes = 0;
   int64_t used_bytes(Space s = Space::device) const { return state_bytes[s] + program_bytes[s]; }
-  // used_bytes() in whole huge pages; of the device at least one, of others 0 where nothing is
-  // there
+  // used_bytes() rounded up to huge pages. The device has at least one page; the other spaces may have 0.
   int64_t arena_bytes(Space s = Space::device) const;
-  std::map<std::string, int64_t> by_purpose()
-      const;  // "params", "gradients", "moments", ... of the device; sums to arena_bytes
+  // The device's arena by purpose: bytes of "params", "gradients", "moments", "activations", ...; the sum is
+  // arena_bytes().
+  std::map<std::string, int64_t> by_purpose() const;
 };
 
-// A program and the scratch bytes of the kernel chosen for each of its nodes.
+// A program, and for each of its nodes the bytes of scratch of the chosen kernel; 0 if the list is shorter.
 struct PlanInput {
   const Program* program = nullptr;
   std::vector<int64_t> workspace_bytes;
 };
 
-// The space of the kernel's scratch.
+// The space that has the scratch of the node's kernel.
 Space workspace_space(const Node& n);
 
-// The part of io_bytes that an input or output of this type takes.
+// The part of io_bytes that an input or output of this type needs.
 int64_t io_bytes_of(const Type& type);
 
-// States of one name are one tensor and must agree in type and home.
+// Plans the programs of a run. States of equal names in several programs are one state. H1301: two programs disagree
+// about the type, the rows (ShardSpec) or the home of a state.
 Result<RunPlan> plan_run(std::span<const PlanInput> programs);
 
 }  // namespace hone

@@ -8,20 +8,22 @@
 namespace hone {
 
 struct Calibration {
-  OpSpeeds ops;
-  double node_seconds = 0;               // cost of a node besides its work
-  double f32_flops = 0, bf16_flops = 0;  // a second, of a product of 512 rows by 768 x 768
-  double bytes_per_second = 0;           // read and written, by the sum of two large tensors
-  double host_bytes_per_second = 0;      // copied by a lane, in memory
+  OpSpeeds ops;             // speeds by kind of node
+  double node_seconds = 0;  // the time of a node in addition to its kernel's work
+  // FLOPs a second of the product [512,768] x [768,768]. bf16_flops is f32_flops if bf16 products are not measured.
+  double f32_flops = 0, bf16_flops = 0;
+  double bytes_per_second = 0;       // bytes read and written by the sum of two large tensors
+  double host_bytes_per_second = 0;  // bytes copied from the host to the device (lane `load`)
 };
 
-// Runs small programs of one kind of node each, with operands inside and outside of the caches, in
-// rounds, and keeps the best time of each. Takes about `seconds`, and 100 MiB. bf16: also products
-// of bf16 operands.
+// Measures the speeds. Runs small programs, each of one kind of node, with operands that fit in the caches and with
+// larger ones. Repeats all of them for about `seconds`, at least three times, and keeps the best time of each. Needs
+// about 100 MiB. bf16: also measures products with bf16 operands. Errors: those of Session::compile() and
+// Device::allocate().
 Result<Calibration> calibrate(const Backend& backend, bool bf16, double seconds = 1.5);
 
-// Bytes a second that the lanes of a disk read and write, measured with a file of 64 MiB in
-// `folder`, which is deleted. Errors: H1322, H1323.
+// The speeds of the lanes disk_read and disk_write, measured with a file of 64 MiB in `folder`, which is deleted
+// afterwards. H1322: the file cannot be made, such as for lack of space. H1323: the disk fails.
 struct DiskSpeeds {
   double read_bytes_per_second = 0, write_bytes_per_second = 0;
 };

@@ -1,4 +1,4 @@
-// States that programs keep as halves (engine/graph/halves.h); host code reads and writes their numbers in f32.
+// States that programs keep in split form (engine/graph/halves.h). Host code reads and writes them as f32 numbers.
 #pragma once
 
 #include <set>
@@ -8,13 +8,14 @@
 
 namespace hone {
 
-// Adds the names of those of the program.
+// Adds the names of the program's states in split form to `names`.
 void add_halved_states(const Program& p, std::set<std::string, std::less<>>& names);
-// Whether the node makes its result `k` as halves.
+// Whether result `k` of the node is in split form.
 bool makes_halves(const Node& n, size_t k);
 
-// Numbers [first, first + count) of `upper` and `lower`, as bytes of f32 and back.
+// Joins `count` upper and lower halves to f32 numbers, 4 * count bytes at `to`.
 void join_halves(const uint16_t* upper, const uint16_t* lower, int64_t count, std::byte* to);
+// Splits `count` f32 numbers, 4 * count bytes at `from`.
 void split_halves(const std::byte* from, int64_t count, uint16_t* upper, uint16_t* lower);
 
 }  // namespace hone

@@ -9,15 +9,17 @@
 namespace hone {
 
 struct NotFinite {
-  std::string op, scope;  // of the node with this result; empty for a state
-  Phase phase = Phase::forward;
-  int64_t count = 0, elements = 0, first = 0;  // first: flat index
-  Shape shape = {};
-  std::vector<int64_t> slices = {};  // indices of its first axis with such values, ascending
+  std::string op, scope;         // the node that made the tensor; empty for a state
+  Phase phase = Phase::forward;  // of that node
+  // The number of values that are NaN or infinite, the number of all elements, and the flat index of the first value
+  // that is NaN or infinite.
+  int64_t count = 0, elements = 0, first = 0;
+  Shape shape = {};                  // empty for a state
+  std::vector<int64_t> slices = {};  // indices of the first axis with such values, in rising order
   std::string text() const;          // "block 3, attn: attention: 12 of 393216 values"
 };
 
-// For a tensor of a floating-point type; others have no such values.
+// Checks a tensor. `data` has type.bytes() bytes in this process's memory. Types other than floats have count 0.
 NotFinite count_not_finite(const Type& type, const void* data);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// A program whose states have a home outside of the device.
+// A test program whose states have the home `home`, which may be the host or the disk.
 #pragma once
 
 #include <stdexcept>
@@ -12,7 +12,8 @@ namespace hone {
 inline constexpr int kStates = 5;
 inline constexpr size_t kCount = 50'000;
 
-// Each state += x, its copy under way while the ones before and after it are added to.
+// Adds input x to each of kStates states of kCount elements. A state is copied to the device and back while the program
+// adds to the states before and after it.
 inline Program step(Space home) {
   std::string text = fmt::format("program step\ninput \"x\" %0 : f32[{}]\n", kCount);
   for (int s = 0; s < kStates; ++s)

@@ -7,8 +7,8 @@
 
 namespace hone {
 
-// The arenas by purpose, the place of each state, and the kernel and place of each node's results
-// in the first program.
+// Prints three tables: the bytes of the arenas (the device's by purpose), the place of each state, and for the first
+// program the kernel of each node and the places of its results.
 std::string plan_text(const Session& session);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Reports of a session's profile: seconds by op against the machine's limits, and a trace.
+// Reports of a session's profile: a table of the time of each op compared with the machine's best speeds, and a trace.
 //   Profile profile;
 //   session.profile_into(&profile);   session.run(0);   session.profile_into(nullptr);
 //   profile_table(session, profile, HONE_TRY(measure_limits(backend)), 1)
@@ -10,34 +10,36 @@
 
 namespace hone {
 
-// The best speeds of the machine now. Clocks drift, so measure them together with the profile.
+// The best speeds of the machine. Clock rates change over time, so measure the limits together with the profile.
 struct MachineLimits {
-  double flops = 0;  // a second, by a square product in f32 or bf16, without copies from the host
-  double bytes = 0;  // a second, read and written, by the sum of two tensors
+  double flops = 0;  // FLOPs a second of a product of square matrices, without copies from the host
+  double bytes = 0;  // bytes a second that the sum of two f32 tensors reads and writes
 };
-// On a CPU: a product of 2048^3, tensors of 64 MiB, about a second and 200 MiB. Elsewhere sizes grow
-// until the device takes 2 ms, to at most 8192^3 and 1 GiB.
+// Measures the limits; bf16: of a product with bf16 operands, else f32. On a CPU the matrices have 2048 x 2048 elements
+// and the tensors 64 MiB; it takes about a second and 200 MiB. On other devices the sizes double until the device needs
+// 2 ms, up to 8192 x 8192 elements and 1 GiB. Errors: those of Session::compile(), allocate() and check().
 Result<MachineLimits> measure_limits(const Backend& backend, bool bf16 = false);
 
-// The runs of one op in one phase.
+// The sum over all runs of one op's nodes in one phase.
 struct OpTime {
   std::string phase;  // "forward", "backward" or "update"
   std::string op;
-  int64_t runs = 0;
-  int64_t launches = 0;                      // of kernels, on a device of its own
-  double seconds = 0, flops = 0, bytes = 0;  // flops and bytes by the op's cost
+  int64_t runs = 0;                          // how often a node of the op ran
+  int64_t launches = 0;                      // kernel launches, on a device other than the host
+  double seconds = 0, flops = 0, bytes = 0;  // flops and bytes by the op's Cost
   double busy = 0;                           // share of the threads' time spent working, 0 to 1
 };
-// Sorted by seconds, largest first.
+// The profile by phase and op, sorted by seconds, largest first.
 std::vector<OpTime> times_by_op(const Session& session, const Profile& profile);
 
-// One line an op: milliseconds a step, share, GFLOP/s, GB/s, the share of the limit (of the one
-// that takes longer), the share of the threads' time spent working.
+// A table with a line for each phase and op, and a line for all. Columns: runs and milliseconds for each step, share of
+// the time, GFLOP/s, GB/s, the share of the time that would be needed at the machine's limits (for FLOPs or bytes,
+// whichever is longer), and OpTime::busy. `steps`: how many steps the profile has.
 std::string profile_table(const Session& session, const Profile& profile,
                           const MachineLimits& limits, int64_t steps);
 
-// Calls visit(thread, span, node) for each span of a thread inside a node, by its index in
-// profile.nodes. Both rise with time: one walk over both.
+// Calls visit(thread, span, node) for each span of a thread that starts while a node runs. node is the index in
+// profile.nodes. Spans of a thread and nodes are in the order of time, so one walk over both suffices.
 template <class Visit>
 void for_each_span(const Profile& profile, Visit&& visit) {
   for (size_t t = 0; t < profile.threads.size(); ++t) {
@@ -53,8 +55,8 @@ void for_each_span(const Profile& profile, Visit&& visit) {
   }
 }
 
-// Chrome's trace event format (chrome://tracing, Perfetto): a row per thread, a slice per node with
-// its scope and kernel, slices "wait" while a thread waits for the others.
+// The profile in Chrome's trace event format, for chrome://tracing and Perfetto: a row for each thread, a slice for
+// each node with its scope and kernel, and slices "wait" while a thread waits for other threads.
 std::string chrome_trace(const Session& session, const Profile& profile);
 
 }  // namespace hone

@@ -1,13 +1,14 @@
-// Runs programs: lowering to a backend, memory plan, arenas, steps. Start reading the room here.
+// Runs programs on a backend's device: lowers and plans them, allocates memory, runs steps. Start reading this folder
+// here.
 //   std::vector<Program> programs = {train, update, eval};        // after their passes
 //   Session s = HONE_TRY(Session::compile(std::move(programs), backend));
 //   HONE_TRY(s.allocate());                                       // the only allocation
 //   s.write_state("wte.weight", bytes);
 //   s.input<int32_t>(0, "ids")[0] = ...;   s.run(0);   s.output<float>(0, "loss")[0]
-// Inputs and outputs are host values: run() copies them to a device with memory of its own, and
-// back. Their memory is reused by the program's own steps and by other programs: write the inputs
-// just before run(), read the outputs just after. States are read and written by the name of their
-// tensor and a range, in blocks, in any space.
+// Inputs and outputs are in the host's memory: run() copies them to a device with memory of its own, and back. Their
+// memory is reused while programs run. So write the inputs just before run(), and read the outputs just after it.
+// States may be in any space; they are read and written in blocks, by the name of their tensor and a range of bytes.
+// A call with an unknown name, or before allocate() where memory is needed, is a Bug.
 #pragma once
 
 #include <memory>
@@ -22,26 +23,28 @@
 
 namespace hone {
 
-// The time of a node's run, in seconds of steady_clock; profile.h makes tables and traces of it.
+// One run of a node.
 struct NodeRun {
-  size_t program = 0, node = 0;  // indices
-  double begin = 0, end = 0;
+  size_t program = 0, node = 0;  // indices in Session::programs() and Program::nodes
+  double begin = 0, end = 0;     // seconds of steady_clock
 };
+// The runs of nodes in the order of time; profile.h prints them as a table or a trace.
 struct Profile {
   std::vector<NodeRun> nodes;
-  std::vector<std::vector<ThreadSpan>> threads;  // [pool size]
+  std::vector<std::vector<ThreadSpan>> threads;  // for each thread of the pool
 };
 
 // Bytes [begin, begin + bytes) of a state's tensor, row-major.
 struct StateRange {
   int64_t begin = 0;
-  int64_t bytes = -1;  // -1: to the end of its rows here, from their begin if `begin` is 0
+  // -1: to the end of held_range(). {0, -1} reads all of held_range(), also if that does not begin at 0.
+  int64_t bytes = -1;
 };
 using StateSink = FunctionRef<Status(std::span<const std::byte>)>;
 using StateSource = FunctionRef<Status(std::span<std::byte>)>;
-inline constexpr int64_t kStateBlock = int64_t{4} << 20;  // bytes
+inline constexpr int64_t kStateBlock = int64_t{4} << 20;  // the default size of a block, in bytes
 
-// Moves bytes of one state to another place in it. The two ranges do not overlap.
+// Copies `bytes` bytes of a state from offset `from` to offset `to` in it. The two ranges do not overlap.
 struct StateCopy {
   size_t state = 0;  // index in plan().states
   int64_t to = 0, from = 0, bytes = 0;
@@ -49,79 +52,87 @@ struct StateCopy {
 
 class Session {
  public:
-  // The backend must outlive the session.
+  // Lowers the programs to the backend's ops, verifies and plans them, and compiles them for its device. The
+  // backend must outlive the session. Errors: those of lower(), verify(), plan_run() and Backend::compile().
   static Result<Session> compile(std::vector<Program> programs, const Backend& backend);
 
   const RunPlan& plan() const { return plan_; }
-  const std::vector<Program>& programs() const { return programs_; }
+  const std::vector<Program>& programs() const { return programs_; }  // lowered
+  // The chosen kernel of each node.
   const std::vector<Choice>& choices(size_t program) const { return choices_[program]; }
-  // Hash of "op kernel-id" of every node of these programs: part of the numerics manifest.
+  // A hash of the op and the kernel of each node of these programs that decides bits of results, as 16 hexadecimal
+  // digits. Part of the numerics manifest, which tells whether two runs compute the same bits.
   std::string kernel_manifest(std::span<const size_t> programs) const;
 
-  // Allocates the arenas; all states are zero. The arena on disk is a file in `folder`, needed if
-  // the plan has one. Asserts that the programs reach exactly the plan's size.
+  // Allocates one arena for each space, with exactly plan().arena_bytes(); all states are zero. The arena on disk is a
+  // file in `folder`, which is needed only if the plan has one. Errors: those of Device::allocate().
   Status allocate(const std::string& folder = "");
   bool allocated() const { return arenas_[Space::device] != nullptr; }
-  // The states and transients of a space, plan().arena_bytes(s) long; null if there are none.
+  // The arena of a space, which has its states and transients; null: the space has none.
   const Memory* arena(Space s = Space::device) const { return arenas_[s].get(); }
-  // The first failure of the device, such as a disk that cannot be read: no state is valid from
-  // then on. Call it after a run, before its results are kept.
+  // The first failure of the device, such as a disk that cannot be read (Device::check()). After a failure no state is
+  // valid. Call it after a run, before you keep its results.
   Status check() const { return device_ ? device_->check() : Ok{}; }
 
-  // A tensor that several states hold (ShardSpec) has one name and one type; it is read and written
-  // as a whole. Ranges are bytes of the whole also if other ranks hold some of its rows: to read bytes
-  // outside of held_range() is then a Bug, and to write them takes them from the source and ignores
-  // them.
+  // A tensor whose rows are in several states (ShardSpec) is read and written as one tensor, by its name. A
+  // StateRange counts bytes of the whole tensor, also if other ranks hold some of its rows. To read bytes outside of
+  // held_range() is a Bug. To write them takes them from the source and ignores them.
   bool has_state(std::string_view name) const;
-  Type state_type(std::string_view name) const;
-  // Weights of which this rank has parts (passes/tensor_split.h); so have their gradients and moments, whose names
-  // end with a dot and the weight's. state_type() is then the type of the whole tensor, and write_state() of all
-  // elements keeps those that are here. Ranges, held_range() and read_state() are those of the part. Call it
-  // before states are written.
+  Type state_type(std::string_view name) const;  // of the whole tensor
+  // Tells the session of which weights this rank has only a part (passes/tensor_split.h), by the weight's name. The
+  // weight's gradient and optimizer states, "<kind>.<weight>", then have parts too. For such a state, state_type() is
+  // the type of the whole tensor. write_state() takes all elements of the whole tensor and keeps this rank's.
+  // StateRange, held_range() and read_state() count bytes of the part. Call it before states are written.
   void set_parts(std::map<std::string, AxisParts> parts) { parts_ = std::move(parts); }
-  const AxisParts* parts_of(std::string_view name) const;  // null: it is not in parts
-  Type part_type(std::string_view name) const;  // of all rows of the part; else that of the tensor
+  const AxisParts* parts_of(std::string_view name) const;  // null: the state is a whole tensor
+  // The type of this rank's part, with the rows that other ranks hold; state_type() if there are no parts.
+  Type part_type(std::string_view name) const;
+  // The bytes of the tensor (or part) that this rank's states hold.
   StateRange held_range(std::string_view name) const;
-  // Index in plan().states; a tensor of several states is a Bug.
+  // Index in plan().states; a tensor in several states is a Bug.
   size_t state_index(std::string_view name) const;
   const StateSlot& state_slot(std::string_view name) const;
 
-  // Calls the sink with one block after another, in order. Returns the sink's errors and those of
-  // check().
+  // Calls the sink with one block of bytes after another, in order. A block is valid during the call. Returns the first
+  // error of the sink or of check().
   Status read_state(std::string_view name, StateRange range, StateSink sink) const;
-  // Calls the source for one block after another, at most `most` bytes each, which it fills. The
-  // copy of a parameter (Role::copy) has the new bytes before the next program runs.
+  // Calls the source for one block after another, of at most `most` bytes; the source fills the block. Returns the
+  // first error of the source or of check(). If the state is a parameter with a copy (Role::copy), the copy is updated
+  // before the next program runs.
   Status write_state(std::string_view name, StateRange range, StateSource source,
                      int64_t most = kStateBlock);
-  // Reads all bytes of a state that are here.
+  // Reads held_range(); `to` must have its size.
   void read_state(std::string_view name, std::span<std::byte> to) const;
-  void write_state(std::string_view name,
-                   std::span<const std::byte> from);  // all bytes, or all that are here
+  // Writes from the bytes of the whole tensor, or of held_range().
+  void write_state(std::string_view name, std::span<const std::byte> from);
+  // The numbers in held_range(). T must be the tensor's element type.
   template <class T>
   std::vector<T> state_values(std::string_view name) const {
     std::vector<T> values(static_cast<size_t>(held_range(name).bytes) / sizeof(T));
     read_state(name, std::as_writable_bytes(std::span(values)));
     return values;
   }
-  // Whether the programs keep the state as halves: its numbers are then made of them, or taken apart, where they are read and
-  // written, in ranges of whole numbers.
+  // Whether the programs keep the state in split form (engine/graph/halves.h). It is still read and written as f32
+  // numbers; ranges must begin and end at whole numbers.
   bool is_halved(std::string_view name) const { return halved_.contains(name); }
-  // Whether the host can read the state's bytes in place: then any thread may call read_state(),
-  // also while a program runs that does not change the state.
+  // Whether the host can read the state's bytes in place. If so, any thread may call read_state(), also while a program
+  // runs that does not change the state.
   bool host_reads(std::string_view name) const;
-  // Calls `gate` once, before anything changes a parameter or a moment: in a program that does,
-  // before its first such node; before write_state(), copy_states() and zero_states(). For code
-  // that reads states at the same time.
+  // Calls `gate` once, before a parameter or an optimizer state changes for the next time: in a run before the first
+  // node that writes one, and before write_state(), copy_states() and zero_states(). So code that reads states in
+  // another thread can finish first.
   void before_change(std::function<void()> gate) { gate_ = std::move(gate); }
 
-  // Copies on the device. No byte is written by one copy and touched by another.
+  // Copies within states. No byte that one copy writes may be read or written by another copy of the call.
   void copy_states(std::span<const StateCopy> copies);
 
-  // Clears states of a role that does not live for the whole run: other programs have used their
-  // memory.
+  // Fills all states of a role with zeros. For roles that do not last for the whole run (StatePhase): other programs
+  // may have overwritten their memory.
   void zero_states(Role role);
 
+  // The index of the program of this name.
   size_t program_index(std::string_view name) const;
+  // The bytes of an input or output in the host's memory.
   std::span<std::byte> input_bytes(size_t program, std::string_view name);
   std::span<const std::byte> output_bytes(size_t program, std::string_view name) const;
   bool has_input(size_t program, std::string_view name) const;
@@ -136,24 +147,25 @@ class Session {
     return {reinterpret_cast<const T*>(b.data()), b.size() / sizeof(T)};
   }
 
-  // Executes the program's nodes in order. Allocates nothing.
+  // Runs the program's nodes in order, and returns when all are done. Allocates nothing. check() then has the failures
+  // of the device.
   void run(size_t program);
 
   // Threads for host work between runs; the CPU's kernels run on them too.
   ThreadPool& pool() const { return device_->pool(); }
 
-  // While set, run() appends every node to it, and the pool its threads' spans.
+  // From now on run() appends each node to `profile`, and the pool appends the spans of its threads. Null: stops.
   void profile_into(Profile* profile);
 
-  // While set and empty, run() checks every result and stores the first one that is not finite
-  // there. For finding the cause of a failed step: it reads everything that the program writes.
+  // From now on, while *found is empty, run() checks each result, and stores the first tensor with a value that is not
+  // finite there. Null: stops. It finds the cause of a failed step, and is slow: it reads all results.
   void find_not_finite(std::optional<NotFinite>* found) { not_finite_ = found; }
-  // Checks the bytes of a state in memory.
+  // Counts the values of a state (held_range()) that are not finite.
   NotFinite count_not_finite(std::string_view state) const;
 
  private:
   class Watch;
-  // A value that host code writes or reads around a run.
+  // An input or output of a program on a device with memory of its own: its two addresses.
   struct Port {
     void* device = nullptr;
     void* host = nullptr;
@@ -164,12 +176,13 @@ class Session {
   std::byte* host_at(size_t program, ValueId v) const;  // of an input or output
   std::span<std::byte> host_bytes(size_t program, ValueId v, bool writes) const;
   Ports bind_ports(size_t program);
-  // Calls visit(state, first requested byte, number of bytes) for each state that holds some of the
+  // The tensor's states in the order of rows, as indices in plan().states.
+  const std::vector<size_t>& slots(std::string_view name) const;
+  // Calls visit(slot, address of the first requested byte, number of bytes) for each state that holds some of the
   // range, in order.
-  const std::vector<size_t>& slots(std::string_view name) const;  // in plan().states
   template <class Visit>
   Status in_states(std::string_view name, const StateRange& range, Visit visit) const;
-  // Numbers [begin, end) of a state that is kept as halves, and where it begins.
+  // Numbers [begin, end) of a state in split form, and the addresses of its upper and lower halves.
   struct HalvedRange {
     std::byte *upper, *lower;
     int64_t begin, end;
@@ -182,33 +195,34 @@ class Session {
                      int64_t most);
   void copy_all(std::string_view name, int64_t given,
                 FunctionRef<void(std::byte* state, int64_t begin, int64_t bytes)> copy) const;
-  bool host_reads(Space s) const;  // by its addresses
+  bool host_reads(Space s) const;  // whether host code may read the space's addresses
   Queue& queue() const { return device_->queue(Lane::compute); }
   void look_at(size_t program, size_t node);
   void open_gate();
-  int64_t first_change(size_t program);      // a node; -1: none changes a parameter or a moment
-  void note_written(std::string_view name);  // a parameter with a copy
-  void write_copies();                       // of these parameters
+  // The program's first node that changes a parameter or an optimizer state; -1: none does.
+  int64_t first_change(size_t program);
+  void note_written(std::string_view name);  // its copy, if it has one, is out of date
+  void write_copies();
 
   std::vector<Program> programs_;
   std::vector<std::vector<Choice>> choices_;  // by program and node
-  std::vector<std::string> kernels_;          // by program: what decides its bits
+  std::vector<std::string> kernels_;          // by program: the text that kernel_manifest() hashes
   // By tensor, in the order of rows: indices in plan().states.
   std::map<std::string, std::vector<size_t>, std::less<>> slots_of_;
   std::map<std::string, AxisParts> parts_;      // by weight
-  std::set<std::string, std::less<>> to_copy_;  // parameters that were written from outside
+  std::set<std::string, std::less<>> to_copy_;  // parameters whose copies are out of date
   RunPlan plan_;
-  Device* device_ = nullptr;  // null: nothing computes
+  Device* device_ = nullptr;  // null: the backend only plans (Backend::computes())
   PerSpace<std::unique_ptr<Memory>> arenas_;
   std::unique_ptr<Executable> executable_;  // destroyed before the arenas that it uses
-  // The host's own copy of inputs and outputs; null if the device's memory is the host's.
+  // Host memory for inputs and outputs; null if the device's memory is the host's.
   std::unique_ptr<Memory> staging_;
-  std::vector<std::map<ValueId, Port>> ports_;  // by program, with staging_
+  std::vector<std::map<ValueId, Port>> ports_;  // by program; empty without staging_
   Profile* profile_ = nullptr;
   std::optional<NotFinite>* not_finite_ = nullptr;
   std::function<void()> gate_;
   std::vector<std::optional<int64_t>> first_changes_;  // by program
-  std::set<std::string, std::less<>> halved_;          // states that programs keep as halves
+  std::set<std::string, std::less<>> halved_;          // names of states in split form
 };
 
 }  // namespace hone

@@ -1,4 +1,5 @@
-// The answer to a question by the scores of the tokens of its rows, with the rules of run_qa.
+// Finds the answer to a question in its context, from the scores that a model gives each token to begin and to end the
+// answer. Follows Transformers' run_qa; names of its arguments are in brackets.
 //
 //   ExtractedAnswer a = extract_answer({.n_best = 20}, context, rows);
 #pragma once
@@ -12,39 +13,44 @@
 
 namespace hone {
 
-// Names and defaults of run_qa's arguments are in brackets.
 struct AnswerRules {
-  int64_t n_best = 20;  // beginnings and ends of a row to join, and answers to keep (n_best_size)
-  int64_t most_tokens = 30;  // of an answer (max_answer_length)
+  // The number of best begin tokens and of best end tokens of a row that are combined, and of candidates that are kept
+  // (n_best_size).
+  int64_t n_best = 20;
+  int64_t most_tokens = 30;  // longest answer in tokens (max_answer_length)
   bool may_lack = false;     // a question may have no answer (version_2_with_negative)
-  double null_margin = 0;  // no answer, if its score is higher by more (null_score_diff_threshold)
+  // With may_lack: the question has no answer if null_odds is more than this (null_score_diff_threshold).
+  double null_margin = 0;
 };
 
-// A row of a question with the scores of its tokens to begin and to end the answer.
+// One row of a question.
 struct ScoredPart {
-  int32_t context = 0;  // as in ContextPart, and the next
-  const ContextSpans& spans;
-  std::span<const float> begin, end;
+  int32_t context = 0;                // ContextPart::context
+  const ContextSpans& spans;          // ContextPart::spans
+  std::span<const float> begin, end;  // each token's score to begin, or to end, the answer
 };
 
 struct AnswerCandidate {
   std::string text;         // "": no answer
-  size_t from = 0, to = 0;  // bytes of the context; both 0: no answer
+  size_t from = 0, to = 0;  // the bytes [from, to) of the context; both 0: no answer
+  // Scores of the first token to begin and of the last token to end the answer; score = begin + end.
   float score = 0, begin = 0, end = 0;
-  double probability = 0;  // among the candidates that are kept
+  double probability = 0;  // softmax of the scores of the kept candidates
 };
 
 struct ExtractedAnswer {
-  std::string text;  // "": the context has none
-  std::vector<AnswerCandidate>
-      best;  // best first, at least one; "empty" without bytes: no token can be one
-  std::optional<double> null_odds;  // with may_lack: the score of no answer less that of the best
-  // Place in `best` of the answer; none: the context has none.
-  std::optional<size_t> chosen;
+  std::string text;  // "": no answer
+  // The kept candidates, the best first; at least one. If there is no answer at all, the first has the text "empty",
+  // as in run_qa, and no bytes.
+  std::vector<AnswerCandidate> best;
+  // With may_lack: the score of "no answer" minus the score of the best answer; none: without may_lack.
+  std::optional<double> null_odds;
+  std::optional<size_t> chosen;  // index of the answer in `best`; none: no answer
 };
 
-// The n best beginnings and ends of each row are joined; with may_lack a question has no answer if the first
-// tokens of its rows score higher.
+// Combines the n_best begin tokens and end tokens of each row into candidates. The score of "no answer" is that of a
+// row's first token; the least one of all rows counts. `context`: the text to which the spans refer. `parts`: all rows
+// of the question, at least one.
 ExtractedAnswer extract_answer(const AnswerRules& rules, std::string_view context,
                                std::span<const ScoredPart> parts);
 

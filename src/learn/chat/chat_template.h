@@ -1,10 +1,10 @@
-// The chat template of a model: a program in the template language Jinja that makes one text of the
-// messages of a chat. It renders what Transformers' apply_chat_template does.
+// The chat template of a model: a program in the template language Jinja that turns the messages of a chat into one
+// text, the prompt. The result equals that of apply_chat_template in Transformers.
 //
 //   const ChatTemplate chat = HONE_TRY(ChatTemplate::parse(tokenizer.chat_template()));
 //   const ChatText prompt = HONE_TRY(chat.render({{"messages", messages}, {"add_generation_prompt", true}}));
 //
-// Templates come with models, so they may be hostile: they see only the variables, and their steps
+// Templates are downloaded with models, so they may be hostile. They can only read the given variables, and their steps
 // and memory are limited.
 #pragma once
 
@@ -23,22 +23,22 @@ struct Tree;
 
 class ChatTemplate {
  public:
-  // H2911: hone cannot run the template; the error names the line. H2913: it has more than 1 MiB,
-  // or is nested too deeply.
+  // Parses a template. Errors: H2911 a syntax error, or a part of Jinja that hone does not support; the message names
+  // the line. H2913 the template has more than 1 MiB, or its blocks or expressions are nested too deeply.
   static Result<ChatTemplate> parse(std::string_view source);
 
-  // `variables` is an object: messages, tools, add_generation_prompt, bos_token and others. All
-  // other names are undefined. Threads may call it at the same time.
-  // H2912: the template refuses the messages (raise_exception), or fails on them. H2913: it needs
-  // more than `limits`.
+  // Runs the template. `variables` is an object with the variables that the template sees: messages, tools,
+  // add_generation_prompt, bos_token and others. All other names are undefined. `clock` gives the time for templates
+  // that print a date. Several threads may call render() at a time. Errors: H2912 the template refuses the messages
+  // (raise_exception) or fails on them; H2913 it needs more than `limits`.
   Result<ChatText> render(const OrderedJson& variables, const ChatLimits& limits = {},
                           const Clock& clock = system_clock()) const;
 
-  // Whether it has a {% generation %} block.
+  // True if the template has a {% generation %} block, which marks the assistant's answers in the text.
   bool marks_answers() const { return marks_answers_; }
-  // Whether it has a loop over the parts of a message's content.
+  // True if the template has a loop over the content of a message: it takes contents that are lists of parts.
   bool reads_parts() const { return reads_parts_; }
-  // Whether its source has these bytes somewhere.
+  // True if the source of the template contains these bytes.
   bool mentions(std::string_view text) const { return source_.find(text) != std::string::npos; }
 
  private:
@@ -47,8 +47,8 @@ class ChatTemplate {
   bool marks_answers_ = false, reads_parts_ = false;
 };
 
-// Messages as Transformers gives them to a template: keys whose value is null are left out, and the
-// names of reasoning (reasoning_content, thinking, reasoning) fill each other.
+// Prepares messages for a template as Transformers does. Leaves out keys whose value is null. If a message has one of
+// the keys reasoning_content, thinking or reasoning, its value is also given as reasoning_content and thinking.
 OrderedJson chat_messages(const OrderedJson& messages);
 
 }  // namespace hone

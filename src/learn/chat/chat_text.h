@@ -7,11 +7,12 @@
 
 namespace hone {
 
+// Limits of one run of a template. Exceeding one is error H2913.
 struct ChatLimits {
-  int64_t steps = 5'000'000;
-  int64_t bytes = int64_t{256} << 20;  // of all texts and lists that are made
-  int64_t text = int64_t{32} << 20;    // of one
-  int depth = 400;                     // nesting of values and blocks, macros included
+  int64_t steps = 5'000'000;           // statements, expressions and loop rounds that are executed
+  int64_t bytes = int64_t{256} << 20;  // total size of all texts and lists that are created
+  int64_t text = int64_t{32} << 20;    // size of one text in bytes
+  int depth = 400;                     // depth of nested blocks, expressions and calls of macros
 };
 
 // Bytes [from, to) of a text.
@@ -21,7 +22,8 @@ struct ChatSpan {
 };
 struct ChatText {
   std::string text;
-  std::vector<ChatSpan> generated;  // output of {% generation %} blocks: the assistant's answers
+  // The parts of `text` from {% generation %} blocks: the assistant's answers.
+  std::vector<ChatSpan> generated;
 };
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Error codes of the room: H291x.
+// Error codes of this folder: H291x. errors.def has their titles.
 #pragma once
 
 #include "base/core/error.h"

@@ -1,5 +1,5 @@
-// Splits a chat template into tokens, with the options that Transformers gives to Jinja:
-// trim_blocks, lstrip_blocks, no trailing line break.
+// Splits a chat template into the tokens of the language Jinja. Options as in Transformers: trim_blocks and
+// lstrip_blocks are on, and a line break at the end of the template is dropped.
 // Reference: https://jinja.palletsprojects.com/en/stable/templates/
 #pragma once
 
@@ -26,16 +26,16 @@ enum class TokenKind : uint8_t {
 
 struct Token {
   TokenKind kind = TokenKind::end;
-  int line = 1;
-  std::string text = "";
-  int64_t integer = 0;
-  double real = 0;
+  int line = 1;           // 1-based line in the template
+  std::string text = "";  // of data, name, text (without quotes, escapes resolved) and op
+  int64_t integer = 0;    // of kind integer
+  double real = 0;        // of kind real
 };
 
-// The tokens of a template; the last one is of kind `end`. H2911 names the line.
+// The tokens of a template. The last one has kind `end`. Errors: H2911 a syntax error; the message names the line.
 Result<std::vector<Token>> tokens_of(std::string_view source);
 
-// Error H2911 at this line.
+// Error H2911 at a line of the template.
 Error bad_template(std::string_view what, int line);
 
 }  // namespace hone::chat

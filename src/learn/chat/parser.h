@@ -1,7 +1,6 @@
-// Parses tokens into a tree. The grammar is Jinja's:
+// Parses the tokens of a chat template into a tree (tree.h). The grammar is Jinja's:
 //   https://jinja.palletsprojects.com/en/stable/templates/
-// Both halves are one class: statements in parse_statements.cc, expressions in
-// parse_expressions.cc.
+// parse_statements.cc implements statements, parse_expressions.cc expressions.
 #pragma once
 
 #include "learn/chat/lexer.h"
@@ -11,7 +10,10 @@ namespace hone::chat {
 
 class Parser {
  public:
+  // `tree` must outlive the parser; its names are filled.
   Parser(std::vector<Token> tokens, Tree& tree) : tokens_(std::move(tokens)), tree_(tree) {}
+  // Parses statements up to a tag whose name is in `ends`; the next token is then that name. With no `ends`, up to the
+  // end of the template. Errors: H2911 a syntax error; H2913 nested too deeply.
   Result<Body> parse_body(std::vector<std::string_view> ends);
 
  private:
@@ -26,7 +28,8 @@ class Parser {
   Status parse_macro(Statement& s);
   Status parse_call_block(Statement& s);
   Status parse_parameters(Statement& s);
-  // The rest of a tag, a body, and its end, which is skipped if it is the only one.
+  // Parses the end of the current tag, a body, and the name of the tag that ends it. If `ends` has one name, skips that
+  // name; else it is the next token.
   Result<Body> parse_block(std::vector<std::string_view> ends);
   Parsed parse_target(bool names_of_loop);
 
@@ -60,7 +63,7 @@ class Parser {
   Result<NameId> expect_name();
   Error unexpected(std::string_view expected) const;
   ExpressionPtr make(Expression::Kind kind, int line) const;
-  // Checks the height, which bounds recursion.
+  // Sets the height of a finished expression and checks its limit, which bounds later recursion. Errors: H2913.
   Parsed made(ExpressionPtr e);
   void note_name(NameId id);
 

@@ -1,4 +1,4 @@
-// Methods of Python's str, over UTF-8. Positions count characters.
+// The methods of Python's str for text in UTF-8. Positions and lengths count characters, not bytes.
 #pragma once
 
 #include <optional>
@@ -10,41 +10,46 @@
 
 namespace hone::chat {
 
-bool is_space(uint32_t code);  // str.isspace
+bool is_space(uint32_t code);  // str.isspace() of one character
 int64_t length_of(std::string_view text);
-// The bytes of character `at` onwards; at may be the length.
+// The byte offset of character `at`. The result is text.size() if `at` is the number of characters.
 size_t byte_of(std::string_view text, int64_t at);
-// text[from:to:step] with from and to as Python's slice.indices() gives them.
+// text[from:to:step]. `from` and `to` come from bounds_of().
 std::string slice_text(std::string_view text, int64_t from, int64_t to, int64_t step);
-// slice.indices(): resolves absent, negative and out-of-range bounds. step is not 0.
+// The bounds of a slice of a sequence of `length` elements, as Python's slice.indices(): resolves absent, negative and
+// out-of-range bounds. `step` must not be 0.
 struct Bounds {
   int64_t from, to, step;
-  int64_t count() const;
+  int64_t count() const;  // number of elements of the slice
 };
 Bounds bounds_of(std::optional<int64_t> from, std::optional<int64_t> to, int64_t step,
                  int64_t length);
 
-// Whitespace, or the characters of `chars`.
+// lstrip and rstrip: remove white space, or the characters in `chars`, from one end.
 std::string_view strip_left(std::string_view text, std::optional<std::string_view> chars = {});
 std::string_view strip_right(std::string_view text, std::optional<std::string_view> chars = {});
-// By whitespace runs, or by a separator that is not empty; at most `most` cuts, -1: all.
+// split and rsplit (from_right). Splits at runs of white space if there is no `separator`, which must not be empty.
+// Makes at most `most` cuts; -1: no limit.
 std::vector<std::string_view> split_text(std::string_view text,
                                          std::optional<std::string_view> separator, int64_t most,
                                          bool from_right);
+// splitlines(keep_ends), which knows the line breaks of Unicode.
 std::vector<std::string_view> split_lines(std::string_view text, bool keep_ends);
+// Replaces at most `most` occurrences of `old` by `fresh`; -1: all.
 std::string replace_text(std::string_view text, std::string_view old, std::string_view fresh,
                          int64_t most);
 
 std::string upper(std::string_view text);
 std::string lower(std::string_view text);
 std::string capitalize(std::string_view text);
-std::string title(std::string_view text);  // str.title
-std::string filter_title(
-    std::string_view text);  // Jinja's filter: words end at whitespace and -({[<
+std::string title(std::string_view text);  // str.title(): words are runs of letters
+// Jinja's filter title: words end at white space and at -({[<.
+std::string filter_title(std::string_view text);
 bool is_upper(std::string_view text);
 bool is_lower(std::string_view text);
-bool all_of_class(std::string_view text, uint8_t classes);  // false for ""
+// True if each character has one of the `classes` (bits of base/unicode), and the text is not "".
+bool all_of_class(std::string_view text, uint8_t classes);
 
-std::string repr_text(std::string_view text);  // repr
+std::string repr_text(std::string_view text);  // repr(): with quotes and escapes
 
 }  // namespace hone::chat

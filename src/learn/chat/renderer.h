@@ -1,4 +1,4 @@
-// Runs a tree. Templates come from outside, so steps, bytes and depth are limited.
+// Runs the tree of a chat template. Templates come from unknown authors, so steps, bytes and depth are limited.
 #pragma once
 
 #include <deque>
@@ -9,27 +9,31 @@
 
 namespace hone::chat {
 
+// The arguments of a call: positional ones, and those with a name.
 struct CallArguments {
   Values plain;
   std::vector<std::pair<std::string, Value>> named;
 };
 
-// Names of variables and their values; those around it are in `parent`.
+// A block's variables and their values. `parent` is the scope of the block around it.
 struct Scope {
   Scope* parent = nullptr;
   std::vector<std::pair<NameId, Value>> values = {};
-  bool captured = false;  // a macro looks into it: it lives until the end
+  bool captured = false;  // a macro uses it, so it lives until the run ends
 };
 
+// A macro, or the body of a call block.
 struct Macro {
-  const Statement* definition;  // macro or call_block
-  Scope* scope;
+  const Statement* definition;  // of kind macro or call_block
+  Scope* scope;                 // the scope in which it was defined
 };
 
+// The object that namespace() creates. Its members can be set.
 struct Namespace {
   std::unordered_map<std::string, Value> values;
 };
 
+// The state of a for loop: its items, and the index of the current one.
 struct LoopState {
   Values items;
   size_t index = 0;
@@ -39,28 +43,31 @@ class Renderer {
  public:
   Renderer(const Tree& tree, const ChatLimits& limits, const Clock& clock)
       : tree_(tree), limits_(limits), clock_(clock) {}
-  // Once.
+  // Runs the template with these variables. Call it only once. Errors: H2912, H2913 as ChatTemplate::render.
   Result<ChatText> run(const OrderedJson& variables);
 
-  // --- for filters, tests and methods: errors are H2912, or H2913 at a limit ---
+  // --- for filters, tests and methods. Errors: H2912 as Python or Jinja would raise; H2913 at a limit ---
+  // of.name and of[key]; an undefined value if there is no such member. Errors: also H2912 if `of` is undefined.
   Result<Value> attribute(const Value& of, const std::string& name);
   Result<Value> item(const Value& of, const Value& key);
-  // "a.b.0": item by item.
+  // of[a][b][0] for the path "a.b.0". `fallback` replaces parts that are undefined.
   Result<Value> path(Value of, const Value& path, const std::optional<Value>& fallback = {});
+  // The filter `v | name(a)` and the test `v is name(a)`.
   Result<Value> filter(const std::string& name, const Value& v, const CallArguments& a);
   Result<bool> test(const std::string& name, const Value& v, const CallArguments& a);
-  // The values that a for iterates over; a stream is consumed.
+  // The values over which a for loop runs. Takes all values out of a stream.
   Result<Values> items_of(const Value& v);
+  // Counts steps and bytes. Errors: H2913 a limit is exceeded.
   Status spend(int64_t steps, int64_t bytes);
-  // Refuses a text of `bytes` before it is made.
+  // Call it before you create a text of this size; counts the bytes. Errors: H2913 the text is too large.
   Status room_for(int64_t bytes);
   const Clock& clock() const { return clock_; }
   Result<Value> make_namespace(const CallArguments& a);
 
  private:
-  enum class Flow { on, leave, next };
-  class Entered;   // a scope while it runs
-  class Captured;  // output into a text
+  enum class Flow { on, leave, next };  // how a body ended: normally, by break, by continue
+  class Entered;                        // makes a new scope the current one during its life
+  class Captured;                       // redirects the output into a text during its life
 
   Result<Flow> exec(const Body& body);
   Result<Flow> exec(const Statement& s);
@@ -79,7 +86,7 @@ class Renderer {
   Result<Value> call(const Value& f, CallArguments a);
   Result<Value> call_macro(const Macro& m, CallArguments a);
   Value define(const Statement& s);
-  Result<Value> checked(Value v);  // its weight and depth
+  Result<Value> checked(Value v);  // v, or H2913 if it is too large or too deep
 
   const Tree& tree_;
   const ChatLimits& limits_;
@@ -90,7 +97,7 @@ class Renderer {
   Scope* scope_ = nullptr;
   std::string main_;
   std::string* out_ = &main_;
-  Value written_;  // output of a block with a filter
+  Value written_;  // the output of a block with a filter, the value of Expression::captured
   std::vector<ChatSpan> spans_;
   int64_t steps_ = 0, bytes_ = 0;
   int depth_ = 0;
@@ -98,37 +105,41 @@ class Renderer {
 
 // --- the environment -----------------------------------------------------------------------------
 
-// The arguments in the order of `names`; the first `needed` are there. H2912.
+// Matches the arguments of a call to the parameters `names`, in their order; none: not given. Errors: H2912 an
+// unknown or superfluous argument, or one of the first `needed` is missing. `function` is the name for messages.
 Result<std::vector<std::optional<Value>>> bind(std::string_view function, const CallArguments& a,
                                                const std::vector<const char*>& names,
                                                size_t needed = 0);
+// A filter: its second argument is the value before "|".
 using FilterFunction = Result<Value> (*)(Renderer&, const Value&, const CallArguments&);
-FilterFunction find_filter(std::string_view name);  // null: there is none
+FilterFunction find_filter(std::string_view name);  // null: there is no such filter
 FilterFunction find_list_filter(std::string_view name);
 std::vector<std::string> filter_names();
 bool is_test(std::string_view name);
 
-// Python's methods of texts, dicts and sequences.
-enum class MethodKind { none, method, forbidden };  // forbidden: it changes the value
+// Python's methods of texts, dicts and sequences. forbidden: Python has the method, but it would change the value.
+enum class MethodKind { none, method, forbidden };
 MethodKind method_of(const Value& v, std::string_view name);
 Result<Value> call_method(Renderer& r, const Value& self, const std::string& name,
                           const CallArguments& a);
+// The global functions, such as range() and raise_exception().
 bool is_function(std::string_view name);
 Result<Value> call_function(Renderer& r, const std::string& name, const CallArguments& a);
 
+// a op b for + - * / // % **, and `v in in`.
 Result<Value> binary(Renderer& r, const std::string& op, const Value& a, const Value& b);
 Result<bool> contains(Renderer& r, const Value& in, const Value& v);
 
-// "%s of %d" % values, and "{} of {n}".format(...).
+// Python's "%s of %d" % values, and "{} of {n}".format(...).
 Result<std::string> format_percent(Renderer& r, std::string_view form, const Value& values);
 Result<std::string> format_braces(Renderer& r, std::string_view form, const CallArguments& a);
-// A number or text by the rest of "{:...}".
+// Formats a value by the format spec after the colon in "{:...}".
 Result<std::string> format_by(Renderer& r, const Value& v, std::string_view spec);
 
-// int() and float() of Python; none if Python would raise.
+// Python's int(text, base) and float(text); none if Python would raise, or the integer needs more than 64 bits.
 std::optional<int64_t> whole_of(std::string_view text, int base = 10);
 std::optional<double> real_of(std::string_view text);
-// An argument that must be a whole number.
+// The value of an argument that must be an integer. `name` is its name in messages. Errors: H2912 it is not an integer.
 Result<int64_t> whole_argument(const Value& v, std::string_view name);
 
 }  // namespace hone::chat

@@ -1,5 +1,5 @@
-// A value of a template: Python's, as far as templates can see it. Values do not change once they
-// are made (only namespaces do), so copies share their contents.
+// A value in a chat template. It behaves like the Python value that Jinja would use. Values other than namespaces and
+// streams never change, so copies share their contents.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 namespace hone::chat {
 
 enum class Kind : uint8_t {
-  undefined,  // text(): why, for the error when it is used
+  undefined,  // has_text(): text() is the reason, for the error when it is used
   none,
   boolean,
   integer,
@@ -25,14 +25,14 @@ enum class Kind : uint8_t {
   list,
   tuple,
   range,
-  view,    // dict.items() and the like
-  stream,  // a generator: can be walked once
+  view,    // the result of dict.items(), keys() or values()
+  stream,  // a generator: its items can be read only once
   dict,
-  space,     // namespace()
-  loop,      // the variable `loop` of a for
-  macro,     // and caller()
-  function,  // of the environment, by name
-  method,    // of a value, by name
+  space,     // a namespace object
+  loop,      // the variable `loop` in a for loop
+  macro,     // a macro, or caller
+  function,  // a global function
+  method,    // a method of a value, not called yet
 };
 
 class Value;
@@ -55,16 +55,17 @@ class Value {
   static Value list(Values items) { return sequence(Kind::list, std::move(items)); }
   static Value tuple(Values items) { return sequence(Kind::tuple, std::move(items)); }
   static Value stream(Values items) { return sequence(Kind::stream, std::move(items)); }
-  // `shown` is how it prints: "range(0, 3)", or the name of a view's class.
+  // `kind` is list, tuple, range, view or stream. `shown` is the text of a range ("range(0, 3)"), or the name of a
+  // view's class ("dict_items").
   static Value sequence(Kind kind, Values items, std::string shown = "");
-  // A key that comes again replaces the value of the first. Keys are hashable().
+  // If a key appears twice, the later value counts, at the place of the first. Keys must be hashable().
   static Value dict(std::vector<std::pair<Value, Value>> pairs);
   static Value function(std::string_view name);
   static Value method(Value self, std::string_view name);
-  // An object of the renderer that outlives the value.
+  // A macro or namespace of the renderer (renderer.h), which must outlive the value.
   static Value object(Kind kind, void* object);
-  static Value loop(std::shared_ptr<const void> state);
-  // Numbers beyond 64 bits become reals.
+  static Value loop(std::shared_ptr<const void> state);  // `state` is a LoopState of renderer.h
+  // The value for JSON. Integers that do not fit int64_t become reals.
   static Value of(const OrderedJson& json);
 
   Kind kind() const { return kind_; }
@@ -72,26 +73,28 @@ class Value {
   bool is_number() const { return kind_ >= Kind::boolean && kind_ <= Kind::real; }
   bool is_whole() const { return kind_ == Kind::boolean || kind_ == Kind::integer; }
   bool is_sequence() const { return kind_ >= Kind::list && kind_ <= Kind::stream; }
-  // About the bytes that walking or writing the value takes. A part counts each time it appears, so
-  // the value takes less memory if parts are shared. The renderer refuses large and deep values.
+  // About the bytes that it takes to print the value. A part that appears several times counts each time, even if its
+  // memory is shared. The renderer refuses values with a large weight or level.
   int64_t weight() const { return weight_; }
-  int level() const { return level_; }  // of values in values
+  // Nesting depth: 0 for a number or text, 1 for a list of numbers.
+  int level() const { return level_; }
 
-  // Call these only on a value whose kind has them.
-  int64_t integer() const { return integer_; }  // whole numbers
+  // Call these only on a value of the right kind.
+  int64_t integer() const { return integer_; }  // boolean (0 or 1), integer
   double real() const { return kind_ == Kind::real ? real_ : static_cast<double>(integer_); }
   const std::string& text() const { return *static_cast<const std::string*>(held_.get()); }
-  bool has_text() const { return held_ != nullptr; }  // undefined: there is a reason
+  bool has_text() const { return held_ != nullptr; }  // undefined: text() is the reason
   const Values& items() const { return held_sequence().items; }
   void* object() const { return object_; }
   const void* loop() const { return held_.get(); }
-  bool ascii() const { return ascii_; }  // of a text: a character is a byte
-  const Value& self() const;             // of a method
-  const std::string& name() const;       // of a method or function
-  // The items of a stream that are left; it is empty afterwards.
+  bool ascii() const { return ascii_; }  // text: all characters are ASCII
+  const Value& self() const;             // method: the value that it belongs to
+  const std::string& name() const;       // method, function
+  // Takes the next items out of a stream, at most `most`.
   Values take_stream(size_t most = SIZE_MAX) const;
-  const std::vector<std::pair<Value, Value>>& pairs() const;
-  const Value* find(const Value& key) const;  // in a dict
+  const std::vector<std::pair<Value, Value>>& pairs() const;  // dict, in the order of insertion
+  // dict: the value for a key; null if there is none.
+  const Value* find(const Value& key) const;
 
  private:
   friend bool same_object(const Value& a, const Value& b);
@@ -99,11 +102,12 @@ class Value {
   struct Sequence {
     Values items;
     std::string shown;
-    mutable size_t next = 0;  // of a stream
+    mutable size_t next = 0;  // stream: the index of the next item
   };
   struct Dict {
     std::vector<std::pair<Value, Value>> pairs;
-    std::unordered_map<std::string_view, size_t> texts;  // of many keys: those that are text
+    // Index into `pairs` of keys that are text, in large dicts.
+    std::unordered_map<std::string_view, size_t> texts;
   };
   struct Named {
     std::string name;
@@ -124,27 +128,28 @@ class Value {
   std::shared_ptr<const void> held_;  // shared: assignments and arguments copy no text
 };
 
-// --- as Python sees them -------------------------------------------------------------------------
+// --- operations of Python ------------------------------------------------------------------------
 
 bool truth(const Value& v);
 bool equal(const Value& a, const Value& b);
-bool same_object(const Value& a, const Value& b);  // `is`
-// -1, 0, 1; H2912 where Python has no order.
+bool same_object(const Value& a, const Value& b);  // Python's `is`
+// -1, 0 or 1 if a is less than, equal to or greater than b. Errors: H2912 Python cannot compare the values.
 Result<int> order(const Value& a, const Value& b);
 bool hashable(const Value& v);
-const char* type_name(const Value& v);  // "str", "dict"
-std::string why_undefined(const Value& v);
+const char* type_name(const Value& v);      // the name of the Python type: "str", "dict"
+std::string why_undefined(const Value& v);  // the reason of an undefined value, for a message
 std::string str(const Value& v);
 std::string repr(const Value& v);
 
+// The arguments of json.dumps: ensure_ascii, sort_keys, indent (none: on one line) and separators.
 struct DumpStyle {
   bool ascii = false, sort_keys = false;
   std::optional<std::string> indent;
   std::string comma = ", ", colon = ": ";
 };
-// json.dumps. H2912: JSON has no form for the value.
+// Appends the value as JSON to `out`, as Python's json.dumps. Errors: H2912 the value cannot be written as JSON.
 Status dump(const Value& v, const DumpStyle& style, std::string& out);
 
-Error wrong(std::string_view what);  // H2912
+Error wrong(std::string_view what);  // error H2912 with this message
 
 }  // namespace hone::chat

@@ -1,4 +1,4 @@
-// A model's files against each other.
+// Checks that the files of a model fit together, for `hone check`.
 #pragma once
 
 #include "learn/check/finding.h"
@@ -6,8 +6,8 @@
 
 namespace hone {
 
-// config.json, weights and tokenizer against each other: missing, unexpected and wrongly shaped
-// tensors, values that are NaN or infinite. Memory: the largest tensor in float32.
+// Compares config.json, weights and tokenizer. Adds findings of tensors that are missing, unexpected or of the wrong
+// shape, and of values that are NaN or infinite. Memory: the largest tensor in float32.
 void check_model(const Pretrained& model, Findings& findings);
 
 }  // namespace hone

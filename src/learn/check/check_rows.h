@@ -1,4 +1,4 @@
-// Reads and tokenises the data of a run as training does, and looks at every row.
+// Reads and tokenizes the data of a run as training does, and checks every row, for `hone check`.
 #pragma once
 
 #include <optional>
@@ -12,44 +12,48 @@
 
 namespace hone {
 
-// Counts for pairs. In SplitReport, counts of tokens are then of the sources, all others of both
-// texts.
+// Additional counts of a split whose rows are pairs of a source and a target text.
 struct PairSplit {
-  int64_t empty_sources = 0, empty_targets = 0;
+  int64_t empty_sources = 0, empty_targets = 0;  // rows whose source, or target, is empty
   int64_t target_tokens = 0;
-  int64_t sources_cut = 0, targets_cut = 0;
+  int64_t sources_cut = 0, targets_cut = 0;  // rows whose source, or target, is cut to its limit
 };
 
+// Counts of a split. If rows are pairs, token counts are those of the sources; the other counts are of both texts.
 struct SplitReport {
-  int64_t rows = 0, empty = 0;
-  int64_t bytes = 0;  // of text
+  int64_t rows = 0, empty = 0;  // rows; rows without text
+  int64_t bytes = 0;            // bytes of text
   TextCounts counts;
-  int64_t sequences = 0;  // that training sees: blocks, or rows kept apart, after selection
+  // Sequences that training sees after selection: blocks, or rows that are kept apart.
+  int64_t sequences = 0;
   std::optional<PairSplit> pairs;
 };
 
 // A row as the model gets it.
 struct SampleRow {
-  std::vector<int32_t> ids;
-  // As long as ids, -100: none. Empty: the row has one label, or the next token is the label.
+  std::vector<int32_t> ids;  // if the row is a pair, the decoder's ids
+  // The id to predict at each token; -100: no label at this token. Empty: the row has one label (`label`), or the next
+  // token is the label.
   std::vector<int32_t> labels;
-  std::string label;                 // of the whole row
-  std::vector<int32_t> source = {};  // of pairs: the encoder's ids; the others are the decoder's
-  // As long as ids: the label of each token in words, "": none. Empty: `labels` or `label` has them.
+  std::string label;                 // the label of the whole row as text; "": none
+  std::vector<int32_t> source = {};  // if the row is a pair, the encoder's ids; else empty
+  // The label of each token as text; "": no label at this token. Empty: the labels are in `labels` or `label`.
   std::vector<std::string> tags = {};
 };
 
 struct RowsReport {
   SplitReport train, eval;
-  std::vector<SampleRow> samples;    // the first training rows
-  std::optional<Tokenizer> targets;  // of pairs: the tokenizer of the samples' ids and labels
-  std::vector<std::string> metrics =
-      {};  // by which models of such rows can be compared; empty: the task's
+  std::vector<SampleRow> samples;  // the first training rows
+  // The tokenizer of the samples' ids and labels, if rows are pairs and the targets have a tokenizer of their own.
+  std::optional<Tokenizer> targets;
+  // The metrics by which models can be compared on these rows; empty: Task::metrics.
+  std::vector<std::string> metrics = {};
 };
 
-// `tokenizer` may be null if the data hold ids; `config` gives the vocabulary and the head. Memory:
-// a batch of 1,000 rows, and 64-bit hashes of at most a million of them. Faults of the data become
-// findings; an Error of a reader ends its split.
+// Checks the rows of a task that trains on plain text. `tokenizer`: null if the data have token ids. `config`: gives
+// the vocabulary and the head. `samples`: number of training rows to return as samples. Faults of the data become
+// findings, and so does an Error of a reader, which ends its split. Memory: a batch of 1,000 rows, and 64-bit hashes
+// of at most 2^20 rows.
 RowsReport check_rows(const TextFiles& files, const Tokenizer* tokenizer, const ModelConfig& config,
                       ThreadPool& pool, int64_t samples, Findings& findings);
 

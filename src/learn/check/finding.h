@@ -1,4 +1,4 @@
-// A finding of a check: severity, what, where, what to do.
+// A finding of `hone check`: its severity, a description, a place, and what to do.
 #pragma once
 
 #include <string>
@@ -17,7 +17,8 @@ enum class FindingLevel {
 
 struct Finding {
   FindingLevel level = FindingLevel::kNote;
-  std::string id;                 // "duplicate_rows": for scripts, stable; of an Error its code
+  // A stable name for scripts, such as "duplicate_rows"; if the finding is an Error, its code, such as "H2101".
+  std::string id;
   std::string what, where, todo;  // `where` and `todo` may be empty
 };
 
@@ -28,14 +29,16 @@ class Findings {
            std::string todo = "") {
     add({level, std::move(id), std::move(what), std::move(where), std::move(todo)});
   }
-  void add(const Error& error);     // level kError
-  void allow(std::string_view id);  // errors with this id become warnings
-  // Adds the Error of a status, if it has one; returns whether it was Ok.
+  void add(const Error& error);  // with the level kError
+  // Turns the findings of the level kError that have this id into warnings. Later findings are not changed.
+  void allow(std::string_view id);
+  // Adds the Error of a status, if it has one. Returns whether the status is Ok.
   bool passed(const Status& status);
 
   const std::vector<Finding>& all() const { return list_; }
   int64_t count(FindingLevel level) const;
-  // Errors first, in the order found; "error    duplicate_rows  what\n  at   ...\n  do   ...".
+  // The findings by level, errors first, and in the order in which they were added:
+  // "error   ids_outside_vocabulary: what\n  at   ...\n  do   ...\n". `color`: with colors of a terminal.
   std::string text(bool color) const;
   OrderedJson json() const;
 

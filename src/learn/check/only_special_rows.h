@@ -1,4 +1,4 @@
-// Training rows that have nothing but special tokens.
+// Detects training data whose rows have only special tokens, such as <s> and </s>.
 #pragma once
 
 #include <span>
@@ -9,8 +9,8 @@
 
 namespace hone {
 
-// `axes`: the rows' tokens on each axis of the task. H2428: every row is like that, and --allow does
-// not name it.
+// H2428 if all rows have only special tokens and --allow does not have "special_tokens". `axes`: the rows' tokens on
+// each axis of the task.
 Status check_special_rows(std::span<const TokenRows> axes, const Tokenizer& tokenizer,
                           const TrainSettings& s);
 

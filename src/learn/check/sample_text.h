@@ -1,13 +1,13 @@
-// A row as the model gets it, for people to look at.
+// Prints a row as the model gets it, for people to look at.
 #pragma once
 
 #include "learn/check/check_rows.h"
 
 namespace hone {
 
-// The first tokens, distinguished by colour, or by bars without colour. A token that replaces
-// another one to predict is shown with it (`[MASK]>cat`, in colour green); the label of the row
-// comes last.
+// The first 40 tokens of the row as text. Tokens have alternating colors or, without `color`, bars between them. A
+// token with a label in row.labels is shown with it: `[MASK]>cat` or, with `color`, the token in red and the label in
+// green. The label of the whole row comes last. "(no tokens)" if the row is empty.
 std::string sample_text(const Tokenizer& tokenizer, const SampleRow& row, bool color);
 
 }  // namespace hone

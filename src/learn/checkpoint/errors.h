@@ -1,4 +1,4 @@
-// Error codes of the room learn/checkpoint: H2210 to H2213.
+// The error codes of learn/checkpoint: H2210, H2212 and H2213. errors.def has their meanings.
 #pragma once
 
 #include "base/core/error.h"

@@ -13,14 +13,17 @@
 
 namespace hone {
 
-// `path`: a folder (model.safetensors, else its index, else its only *.gguf, else
-// pytorch_model.bin or its index, else a training checkpoint of another program) or one such file; of
-// torch.save also .pt, .pth and .ckpt.
-// H2201 (nothing there).
+// `path` is a file: .safetensors, .safetensors.index.json, .gguf, a file of torch.save (.bin, .pt, .pth, .ckpt) or
+// .bin.index.json. Or it is a folder; the first of these that it has is opened:
+//   model.safetensors, model.safetensors.index.json, its only model in GGUF, pytorch_model.bin,
+//   pytorch_model.bin.index.json, a training checkpoint of another program (imports/imports.h)
+// H2201: there are no weights at the path, or several GGUF models. Errors of the format: H2202 to H2204, H2207 to
+// H2209.
 Result<std::unique_ptr<WeightSource>> open_weights(const std::string& path);
 
-// config.json of the folder (or of the file's folder), or the config of a GGUF file, derived like
-// Transformers does. H2210: it is missing or damaged.
+// config.json in the folder `path`, or in the folder of the file `path`. For a GGUF file: the config that its metadata
+// describe, in the form that Transformers gives it. H2210: there is no config.json, or it is not an object. H2201: the
+// folder has several GGUF models.
 Result<Json> load_config(const std::string& path);
 
 }  // namespace hone

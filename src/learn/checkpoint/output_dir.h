@@ -1,4 +1,4 @@
-// The state of an output folder, so that training can start, start again, continue or refuse.
+// Finds out what an output folder contains, so that training can decide to start, continue or refuse.
 #pragma once
 
 #include <string>
@@ -9,32 +9,35 @@
 
 namespace hone {
 
-// A run of hone keeps this file in its output folder: {"state": "running" | "finished", "run": …}.
+// A run of hone keeps this file in its output folder: {"state": "running" or "finished", "run": ...}.
 inline constexpr const char* kRunFile = "hone_run.json";
-// Runs and refused runs write it (operate/monitor): it does not say that the folder holds a run.
+// The log of runs (operate/monitor). Refused runs write it too, so it does not prove that hone trained here.
 inline constexpr const char* kRunLogFile = "hone_log.jsonl";
-inline constexpr const char* kCheckSamples = "check_samples";  // folder that hone check writes
+inline constexpr const char* kCheckSamples = "check_samples";  // folder that `hone check` writes
 
+// The contents of an output folder, and what training does with it.
 enum class OutputDirKind {
-  absent,           // begin
-  empty,            // begin
-  hone_unfinished,  // hone's run file and no checkpoint: begin again
+  absent,           // there is no such folder: start
+  empty,            // start
+  hone_unfinished,  // a run of hone without a complete checkpoint: start again
   has_checkpoints,  // continue from checkpoints.front(), or start again
-  finished,         // hone ended its run here (checkpoints may be there)
-  foreign_files,    // files of something else: refuse
+  finished,         // a run of hone has ended here; there may be checkpoints
+  foreign_files,    // files that hone did not write: refuse
 };
 
 struct OutputDir {
   OutputDirKind kind = OutputDirKind::absent;
-  std::vector<CheckpointInfo> checkpoints;  // newest first
-  std::vector<std::string> foreign;         // names, for the message; only with foreign_files
-  Json run;                                 // the argument of mark_run(); null: none
+  std::vector<CheckpointInfo> checkpoints;  // complete ones, newest first
+  std::vector<std::string> foreign;         // names of files not by hone; only with foreign_files
+  Json run;                                 // `run` of the last mark_run(); null: none
 };
 
-// Reads only. H2213 when `path` is a file. Names that begin with '.' count as nothing.
+// Only reads. Ignores files whose names begin with '.', the run log and check_samples. H2213: `path` is a file. Errors
+// of the store.
 Result<OutputDir> classify_output_dir(const std::string& path, Store& store = file_store());
 
-// Makes the folder and its run file, durable, before anything else is written into it.
+// Creates the folder and writes its run file with the state "running" or "finished" and `run`. Call it before anything
+// else is written into the folder. Both are durable on return.
 Status mark_run(const std::string& path, bool finished, const Json& run = {},
                 Store& store = file_store());
 

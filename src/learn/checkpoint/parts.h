@@ -1,5 +1,5 @@
-// The parts of a checkpoint that each of several ranks writes. No rank waits for another one while it
-// writes; rank 0 collects the names and hashes.
+// A checkpoint that several ranks write together: each rank writes one safetensors file, a part. No rank waits for
+// another while it writes. Rank 0 then collects the names and checksums of all parts.
 #pragma once
 
 #include <string>
@@ -11,30 +11,31 @@
 
 namespace hone {
 
-// A safetensors file of one rank.
+// The part of one rank.
 struct PartFile {
   WrittenFile file;
-  std::vector<std::string> tensors;
-  int64_t elements = 0, bytes = 0;  // of the tensors
+  std::vector<std::string> tensors;  // names
+  int64_t elements = 0, bytes = 0;   // of all its tensors together
 
+  // To send it to rank 0. from_json() accepts only what to_json() made.
   Json to_json() const;
   static PartFile from_json(const Json& json);
 };
 
-// Writes these tensors into <folder>/<stem>-00002-of-00003.safetensors, for the second of three ranks; for
-// one that is alone <stem>.safetensors.
+// Writes the tensors of this rank into <folder>/<stem>-00002-of-00003.safetensors, if it is the second of three ranks,
+// or into <folder>/<stem>.safetensors, if there is one rank. Errors: those of write_safetensors() and the store.
 Result<PartFile> write_part(const std::string& folder, const std::string& stem, const Share& share,
                             std::span<const TensorData> tensors, Store& store = file_store());
-// The text of <stem>.safetensors.index.json, in Transformers' form.
+// The text of <stem>.safetensors.index.json for all parts, in Transformers' form.
 std::string index_of_parts(const std::vector<PartFile>& parts);
 
-// After each rank's write_part(): writes the index if there are several files, and removes files of an
-// earlier save.
+// Called by rank 0 after write_part() of all ranks: writes the index if there are several parts, and removes files of
+// an earlier save under this stem.
 Status finish_parts(const std::string& folder, const std::string& stem,
                     const std::vector<PartFile>& parts, Store& store = file_store());
 
-// Divides tensors that every rank holds, so that each rank writes about as many bytes: indices of those
-// of this rank. `bytes`: of each tensor.
+// Divides tensors that every rank holds among the ranks, so that each writes about the same number of bytes. Returns
+// the indices of the tensors that this rank writes. `bytes`: the size of each tensor.
 std::vector<size_t> divided_tensors(std::span<const int64_t> bytes, const Share& share);
 
 }  // namespace hone

@@ -1,6 +1,6 @@
-// Tensors in checkpoints of several ranks: a rank writes the rows of its share under the name
-// "<tensor>[first:end]", and rows of which it has some columns under "<tensor>[first:end,0:8+16:24]", where the
-// tensor has these columns one after another.
+// Tensors that are divided among ranks, in checkpoints. A rank writes its rows first to end - 1 as a tensor with the
+// name "<tensor>[first:end]". If it has only some columns of these rows, the name is "<tensor>[first:end,0:8+16:24]":
+// here the columns 0 to 7 and 16 to 23, one after the other.
 #pragma once
 
 #include <memory>
@@ -12,12 +12,13 @@
 
 namespace hone {
 
+// The name of a range. `columns` empty: all columns.
 std::string range_name(const std::string& tensor, const RowRange& rows,
                        const std::vector<RowRange>& columns = {});
 
-// One source of the tensors of several; ranges of one tensor are joined. Reads of a part of a tensor
-// read the ranges that hold it. Errors: H2204 the ranges of a tensor do not hold each of its elements once,
-// or a tensor is there twice.
+// Makes one source of the tensors of all `sources`, in which the ranges of a tensor are one whole tensor. Reading a
+// part of a tensor reads only the ranges that hold it. H2204: the ranges of a tensor lack an element or have it twice,
+// or a tensor appears twice.
 Result<std::unique_ptr<WeightSource>> join_ranges(
     std::vector<std::unique_ptr<WeightSource>> sources);
 

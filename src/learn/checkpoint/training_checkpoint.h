@@ -1,6 +1,6 @@
-// Training checkpoints: folders <output_dir>/checkpoint-<step> that Transformers loads as a model
-// and hone resumes from. docs/formats/checkpoint.md lists their files, and why no crash can spoil
-// one.
+// Training checkpoints: folders <output_dir>/checkpoint-<step>. Transformers can load one as a model, and hone can
+// continue training from it. docs/formats/checkpoint.md lists their files and explains why a crash cannot damage a
+// checkpoint.
 //
 //   CheckpointWriter w = HONE_TRY(CheckpointWriter::begin(output_dir, step));
 //   HONE_TRY(task.save_model_files(w.folder()));                  // config.json, tokenizer files
@@ -25,39 +25,44 @@
 
 namespace hone {
 
-// Only in a bucket, where a folder cannot be renamed: this file exists while a checkpoint is
+// Used only in a bucket (cloud storage), where a folder cannot be renamed: this file exists while a checkpoint is
 // written or deleted. A folder with this file and without a manifest is not a checkpoint.
 inline constexpr const char* kUnfinishedFile = "hone_unfinished.json";
-inline constexpr const char* kStateFile = "hone_state.json";            // hone's resume state
-inline constexpr const char* kTrainerStateFile = "trainer_state.json";  // as Transformers writes it
-inline constexpr const char* kOptimizerStem = "optimizer";              // optimizer.safetensors
+inline constexpr const char* kStateFile = "hone_state.json";  // the state from which hone continues
+// A file in the form of Transformers' Trainer.
+inline constexpr const char* kTrainerStateFile = "trainer_state.json";
+inline constexpr const char* kOptimizerStem = "optimizer";  // optimizer.safetensors
 
 class CheckpointWriter {
  public:
-  // Creates the empty folder <output_dir>/checkpoint-<step>.tmp-<pid>. In a bucket, files go into
-  // <output_dir>/checkpoint-<step> itself, which becomes a checkpoint with its manifest.
+  // Creates the empty folder <output_dir>/checkpoint-<step>.tmp-<pid>. In a bucket, files are written into
+  // <output_dir>/checkpoint-<step> itself; the folder becomes a checkpoint when its manifest is written.
   static Result<CheckpointWriter> begin(const std::string& output_dir, int64_t step,
                                         Store& store = file_store());
   CheckpointWriter(CheckpointWriter&&) = default;
-  ~CheckpointWriter();  // without commit, removes the files written
+  // Removes the folder if commit() was not called. In a bucket it stays, marked as unfinished, until
+  // clean_leftovers().
+  ~CheckpointWriter();
 
-  // The folder to write into. Files that others put there (not in folders) are made durable and
-  // checksummed by commit().
+  // The folder to write into. The caller may also put files into it or into folders below it by other means; commit()
+  // adds them to the manifest.
   const std::string& folder() const { return *folder_; }
+  // Adds a file; `name` is a plain name without '/'.
   Status add_file(const std::string& name, std::string_view bytes);
   Status add_json(const std::string& name, const Json& value);
   Status add_json(const std::string& name, const OrderedJson& value);
+  // Adds <stem>.safetensors, or several shards with their index (save_safetensors()).
   Status add_tensors(const std::string& stem, std::span<const TensorData> tensors,
                      int64_t max_shard_size = kDefaultShardSize);
-  // Adds the files that ranks have written into the folder (write_part), and an index of several.
+  // Adds the files that the ranks have written into the folder by write_part(), and their index if there are several.
   Status add_parts(const std::string& stem, const std::vector<PartFile>& parts);
-  // Adds the files of a checkpoint of hone that `from` has, read in pieces. H2212: their bytes are not those
-  // of its manifest.
+  // Copies all files of a checkpoint that hone wrote into this one. `checkpoint`: its path in the store `from`. H2212:
+  // a file's checksum differs from the manifest.
   Status add_copies(const std::string& checkpoint, Store& from);
 
-  // Writes the manifest and gives the folder its name in one step, replacing a checkpoint of the
-  // same step; durable on return. Returns the path of the checkpoint. H0118: another run, which
-  // writes into the same bucket, was first.
+  // Writes the manifest, then renames the folder to checkpoint-<step> in one step. This replaces a checkpoint of the
+  // same step. The checkpoint is durable on return. Returns its path. H0118: another run has written the same
+  // checkpoint into the same bucket before.
   Result<std::string> commit();
 
  private:
@@ -65,80 +70,85 @@ class CheckpointWriter {
   std::string output_dir_;
   int64_t step_;
   Store* store_;
-  bool in_place_;                        // the folder has its last name already
-  std::unique_ptr<std::string> folder_;  // null: moved from or committed
+  bool in_place_;                        // true in a bucket: the folder is not renamed
+  std::unique_ptr<std::string> folder_;  // null after a move or commit()
   std::vector<WrittenFile> files_;
 };
 
 struct CheckpointInfo {
   std::string path;
   int64_t step = 0;
-  bool by_hone = false;    // has a manifest: its sizes were checked
-  bool resumable = false;  // has hone_state.json, or is another program's; else only weights
+  bool by_hone = false;  // hone wrote it: it has a manifest, and the sizes of its files are right
+  // Training can continue from it: it has hone_state.json, or is a training checkpoint of another program. false: it
+  // has only weights.
+  bool resumable = false;
 };
 
-// Complete checkpoints, newest step first: hone's (every file of the manifest there with its size)
-// and those Transformers made (config.json and readable safetensors headers). An absent folder has
-// none. Damaged ones are left out. Errors: those of the store, when it does not say of a checkpoint
-// what is there (a server that is away, a file that may not be read).
+// The complete checkpoints in the folders checkpoint-<step>, the largest step first: those of hone (the files in the
+// manifest exist with their sizes), of Transformers (config.json and readable safetensors headers) and of the programs
+// in imports/. Incomplete and damaged ones are skipped. If output_dir does not exist, there are none. Errors: those of
+// a store that cannot say what a checkpoint holds (a server that cannot be reached, a file that may not be read).
 Result<std::vector<CheckpointInfo>> find_checkpoints(const std::string& output_dir,
                                                      Store& store = file_store());
-// Inspects one folder of any name, or a file of another program; H2212 names the fault.
+// Inspects one checkpoint: a folder of any name, or a file of another program. H2212: it is incomplete or damaged.
 Result<CheckpointInfo> inspect_checkpoint(const std::string& path, Store& store = file_store());
-// Reads every file and compares its checksum. H2212 names the file. For Transformers' checkpoints,
-// which have no checksums, the headers alone are checked.
+// Also reads every file and compares its checksum with the manifest. H2212: a file differs. Checkpoints of other
+// programs have no checksums: inspect_checkpoint() alone is done.
 Status verify_checkpoint(const std::string& path, Store& store = file_store());
 
-// Copies a checkpoint of hone, <path>/checkpoint-<step>, into the folder, where it appears complete or not at
-// all. Returns its path there. Errors: those of add_copies() and commit().
+// Copies the checkpoint of hone at `path` (.../checkpoint-<step>) in the store `from` into the local folder `folder`.
+// The copy appears complete or not at all. Returns its path. Errors: those of add_copies() and commit().
 Result<std::string> copy_checkpoint(const std::string& path, Store& from,
                                     const std::string& folder);
 
+// The contents of a checkpoint.
 struct ResumeState {
-  Json state;                               // hone_state.json, null when there is none
-  Json trainer_state;                       // trainer_state.json, null when there is none
+  Json state;                               // hone_state.json; null: it has none
+  Json trainer_state;                       // trainer_state.json; null: it has none
   std::unique_ptr<WeightSource> weights;    // model.safetensors, or adapter_model.safetensors
-  std::unique_ptr<WeightSource> optimizer;  // null when there is none
-  // Only in a checkpoint of another program: tensors have the names that it gave them, and `state` holds
-  // step, skipped_steps and loss_scale.
-  std::string format;  // for the log, "DeepSpeed ZeRO-2 of 2 ranks"; "": hone's own
-  Json arguments;      // of its optimizer, by names of settings (checkpoint/imports)
+  std::unique_ptr<WeightSource> optimizer;  // optimizer.safetensors; null: it has none
+  // The members below are set only for a checkpoint of another program. Its tensors have the names that this program
+  // gave them; `state` is made from its step, skipped steps and loss scale; trainer_state is {} if it has none.
+  std::string format;  // for the log: "DeepSpeed ZeRO-2 of 2 ranks"; "": a checkpoint of hone
+  Json arguments;      // ImportedRun::arguments
   std::vector<std::vector<NumberedState>> numbered = {};  // ImportedRun::numbered
   std::set<std::string> padded = {};                      // ImportedRun::padded
 };
-// Verifies the checkpoint, unless it is known to be whole, then opens it.
+// Opens a checkpoint. Calls verify_checkpoint() first, unless `is_whole`. Errors: those of verify_checkpoint(),
+// open_import() and of reading the files.
 Result<ResumeState> open_checkpoint(const std::string& path, Store& store = file_store(),
                                     bool is_whole = false);
 
 struct RotateOptions {
-  int64_t save_total_limit =
-      0;                     // as Transformers: 0 or less keeps all; the best and the newest stay
-  std::string best = {};     // path of the best checkpoint, "" when there is none
-  std::string trusted = {};  // just committed by this process: need not be verified again
+  // The number of checkpoints to keep, as in Transformers; 0 or less: all. The best and the newest are always kept.
+  int64_t save_total_limit = 0;
+  std::string best = {};     // path of the best checkpoint; "": none
+  std::string trusted = {};  // path of one that this process has just committed; it is not verified
 };
-// Deletes the oldest of hone's own checkpoints beyond the limit. Never the best, never the trusted
-// one, never the newest that verifies (when newer ones are damaged, they and everything from the
-// newest good one on stay). Returns the paths deleted.
+// Deletes the oldest checkpoints of hone until save_total_limit are left. Never deletes the best, the trusted one, or
+// the newest one that verify_checkpoint() accepts; checkpoints newer than that one stay too, even if they are damaged.
+// Checkpoints of other programs are not counted. Returns the deleted paths.
 Result<std::vector<std::string>> rotate_checkpoints(const std::string& output_dir,
                                                     const RotateOptions& options,
                                                     Store& store = file_store());
 
-// Finishes or undoes what a killed process left: temporary and half-deleted folders go, a
-// checkpoint that was being replaced comes back. Only the process that trains into the folder may
-// call it. Returns what it removed or restored.
+// Cleans up after a killed process: removes temporary and half-deleted folders, and restores a checkpoint that was
+// being replaced. Only the process that trains into output_dir may call it. Returns the paths that it removed or
+// restored.
 Result<std::vector<std::string>> clean_leftovers(const std::string& output_dir,
                                                  Store& store = file_store());
 
-// In a bucket: `from` takes the place of `to`, copied by the store; finished by clean_leftovers()
-// when it is cut off.
+// For buckets: replaces the checkpoint `to` by `from`. The store copies the files, then `from` is deleted. If this is
+// interrupted, clean_leftovers() completes it.
 Status replace_checkpoint(const std::string& from, const std::string& to, Store& store);
 
-// Deletes one checkpoint folder so that no crash leaves a part of it under its name.
+// Deletes one checkpoint folder. A crash meanwhile never leaves a part of it under its name.
 Status delete_checkpoint(const std::string& path, Store& store = file_store());
 
-// Step of "checkpoint-<step>", -1 for any other name.
+// The step in the name "checkpoint-<step>"; -1: another name.
 int64_t step_of_checkpoint_name(std::string_view name);
-// Is it checkpoint-<step>.tmp-…, .new-…, .old-… or .del-…, which only a killed process leaves?
+// Whether a killed process has left this folder: its name is checkpoint-<step> with .tmp-, .new-, .old- or .del- and
+// a process id.
 bool is_checkpoint_leftover(std::string_view name);
 
 }  // namespace hone

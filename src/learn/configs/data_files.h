@@ -1,22 +1,24 @@
-// Internal: names of data in other programs' files as hone's settings of data.
+// Internal: turns the names of data sets in another program's settings file into hone's settings for data.
 #pragma once
 
 #include "learn/configs/block.h"
 
 namespace hone {
 
-// Whether the name is a file or a URL, by its ending or because the file exists; otherwise it is a data
-// set: a name on the hub, or a folder.
+// Whether `name` is a data file: it exists as a file, is a URL other than hf://, or has the ending of a data file. Any
+// other name is a data set of the hub or a folder.
 bool is_data_file(const std::string& name);
 
-// A name of a data set, and what the file says beside it.
+// A data set that the settings file names.
 struct NamedData {
   std::string name;
-  std::string key;  // of the file, in a pointer below the block
+  std::string key;  // where the file has it, as a JSON pointer below the block: "datasets/0"
+  // Configuration, revision and split of the data set, as the file gives them: split "train[:10%]". "": not given.
   std::string config = {}, revision = {}, split = {};
 };
-// Sets train_file, or dataset_name and its companions. H2442 for several data sets that are not files, and for
-// splits that hone does not cut.
+// Sets train_file, or dataset_name with dataset_config_name and dataset_revision, and the limits on rows that a split
+// means. Adds H2442 for a data set that is one of several and not a file, and for a split other than train, train[:N]
+// and train[:N%].
 void set_train_data(const ConfigBlock& file, const std::vector<NamedData>& data);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Error codes of the room.
+// The error codes of learn/configs: H2441 and H2442. errors.def has their meanings.
 #pragma once
 
 #include "base/core/error.h"

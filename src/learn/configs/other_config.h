@@ -1,12 +1,13 @@
-// Settings files of other training programs. Each file x.cc of this shelf is a program: it recognises its
-// settings by their keys and translates them to hone's.
+// Reads settings files of other training programs. Each program has a file x.cc in this folder, which recognizes the
+// program's settings by their keys and translates them into hone's. A key of a settings file is treated as follows:
 //
-//   null                          as if the key were absent
-//   a key of the program's list   hone's settings with the same effect, or none: one notice names those
-//   a value hone cannot do        H2442
-//   any other key                 H2441
+//   its value is null                         as if the key were absent
+//   a known key with an effect in hone        sets hone's settings with the same effect
+//   a known key without an effect in hone     ignored; one notice lists all of them
+//   a value that hone does not support        H2442
+//   an unknown key                            H2441
 //
-// Keys that are absent have the program's default, not hone's. Flags take precedence over the file.
+// An absent key has the other program's default, not hone's. Flags take precedence over the file.
 #pragma once
 
 #include "base/settings/settings.h"
@@ -16,14 +17,16 @@ namespace hone {
 struct ConfigBlock;
 
 struct OtherConfig {
-  std::string program;  // "Axolotl"
-  bool (*is_mine)(const Json& file) = nullptr;
-  void (*read)(const ConfigBlock& file) = nullptr;
+  std::string program;                              // "Axolotl"
+  bool (*is_mine)(const Json& file) = nullptr;      // whether the file is of this program
+  void (*read)(const ConfigBlock& file) = nullptr;  // adds settings, notices and errors to its out
 };
-std::vector<OtherConfig> all_other_config();  // generated from the folder
+std::vector<OtherConfig>
+all_other_config();  // one for each program's file in this folder; generated
 
-// For Schema::other_files: the file as hone's settings, among them `task`; nullopt: it is not a file of
-// these programs.
+// Translates the contents of a settings file, YAML or (if `name` ends in .json) JSON, into hone's settings, `task`
+// included. nullopt: it is not a file of these programs. Its errors are in OtherFile::errors. For Schema::other_files
+// (base/settings/settings.h).
 std::optional<OtherFile> read_other_config(std::string_view text, const std::string& name);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// The YAML header of a data set's README.md: its parts that assign files to rows.
+// Parses the YAML header of a data set's README.md, its card: the configurations, their files and their class names.
 //
 //   ---
 //   configs:
@@ -25,29 +25,34 @@ namespace hone {
 
 struct DatasetConfig {
   std::string name;
-  std::string data_dir;                     // where the globs begin; "" = the data set's folder
-  std::optional<SplitPatterns> data_files;  // else default_patterns of data_dir
-  bool is_default = false;                  // it says so
-  std::vector<std::string> not_used;        // its other keys ("sep")
-  LabelNames labels;
+  // The folder that globs are relative to; "": the data set's folder.
+  std::string data_dir;
+  // The globs of each split; none: default_patterns() in data_dir.
+  std::optional<SplitPatterns> data_files;
+  bool is_default = false;            // the card marks it as the default configuration
+  std::vector<std::string> not_used;  // keys that hone does not use, such as "sep"
+  LabelNames labels;                  // class names by column
 };
 
 struct DatasetCard {
   std::vector<DatasetConfig> configs;
-  std::map<std::string, LabelNames> labels;  // by configuration ("default" for none)
+  // Class names of dataset_info, by configuration; "default" if the entry has no configuration name.
+  std::map<std::string, LabelNames> labels;
 };
 
-// `readme` is the text of README.md; one without a header gives an empty card. `name` appears in
-// messages. Errors: H2803.
+// Parses the text of README.md. The card is empty if there is no header. `name` is the file in messages. Errors:
+// H2803 the header is not understood.
 Result<DatasetCard> parse_card(std::string_view readme, const std::string& name);
 
-// The configuration for `wanted` ("" or, unless a configuration has this name, "default": the only
-// one, the one called default, or the one marked as default), or null if the card has none. Errors:
-// H2801 with the nearest name.
+// Chooses a configuration. `wanted` is its name. If `wanted` is "", or "default" and no configuration has this name,
+// the choice is the only configuration, the one named "default", or the one marked as default. Null if the card has
+// no configurations. The pointer is valid as long as the card. Errors: H2801 there is no such configuration, or
+// several and no default; H2803 several defaults.
 Result<const DatasetConfig*> choose_config(const DatasetCard& card, const std::string& wanted,
                                            const std::string& dataset);
 
-// H2801 for a name among those there are; `wanted` may be empty.
+// Error H2801: the data set has no configuration `wanted`; if `wanted` is "", none of the several was chosen. `have`
+// are the names of its configurations.
 Error no_such_config(const std::string& dataset, const std::string& wanted,
                      const std::vector<std::string>& have);
 

@@ -1,5 +1,5 @@
-// A data set by name, as load_dataset(name, config, revision) of Hugging Face datasets 5.2 finds
-// its files. Nothing is fetched but README.md until the files of a split are asked for.
+// Finds the files of a data set by its name, by the rules of load_dataset(name, config, revision) in Hugging Face
+// datasets 5.2. open() downloads only README.md and the list of files; files() downloads the files of a split.
 //
 //   Dataset d = HONE_TRY(Dataset::open({.name = "wikitext", .config = "wikitext-2-raw-v1"}));
 //   std::vector<std::string> paths = HONE_TRY(d.files("train"));
@@ -15,30 +15,36 @@
 namespace hone {
 
 struct DatasetRequest {
-  // A folder or file of this machine, an http(s) or hf://datasets/org/name/file address, or a name
-  // of the hub: name, org/name, hf://datasets/org/name, each also with @revision.
+  // A local folder or file; the URL of a file (http, https, or hf://datasets/org/name/path/to/file); or a data set of
+  // the Hugging Face Hub: name, org/name or hf://datasets/org/name, each optionally followed by @revision.
   std::string name;
-  std::string config = {};  // "" or "default": none
-  HubOptions hub = {};      // hub.revision: branch, tag or commit of the data set
-  bool archives = false;    // tar archives of WebDataset are read too: by tasks of images
+  // The configuration; "" or "default": the default one (choose_config in card.h).
+  std::string config = {};
+  HubOptions hub = {};    // hub.revision: branch, tag or commit of the data set
+  bool archives = false;  // true: also accept tar archives of WebDataset, for image tasks
 };
 
 class Dataset {
  public:
-  // A data set of the hub that is made by a script, or whose format hone does not read, comes from
-  // the hub's own conversion (branch refs/convert/parquet). Errors: H2801 to H2806, those of
-  // hub_repository.h.
+  // Finds the data set. If a data set of the Hub is made by a script, or has a format that hone does not read, takes
+  // the Hub's conversion to parquet (branch refs/convert/parquet). Errors: H2801 no such configuration; H2803
+  // README.md is not understood; H2804 the data set needs a script and has no conversion; H2805 it has no files that
+  // hone reads; H2806 a file that README.md or a URL names does not exist; those of hub_repository.h.
   static Result<Dataset> open(const DatasetRequest& request);
 
-  const std::string& name() const { return name_; }      // as the hub calls it now
-  const std::string& config() const { return config_; }  // "" when there is but one
+  // The current name on the Hub, if it was renamed.
+  const std::string& name() const { return name_; }
+  // "" if the data set has only one configuration.
+  const std::string& config() const { return config_; }
   std::vector<std::string> splits() const;
   bool has(const std::string& split) const;
-  // Local paths in the order of the rows, fetched when they are not there. Errors: H2802.
+  // The local paths of a split's files in the order of the rows. Downloads files that are not in the cache. Errors:
+  // H2802 there is no such split; those of hub_repository.h.
   Result<std::vector<std::string>> files(const std::string& split);
-  // From README.md; files may know more (RowReader::label_names).
+  // The class names in README.md. The files may have more (RowReader::label_names).
   const LabelNames& labels() const { return labels_; }
-  const std::vector<std::string>& notes() const { return notes_; }  // for the summary of the run
+  // Sentences for the summary of the run.
+  const std::vector<std::string>& notes() const { return notes_; }
 
  private:
   Status open_folder(const DatasetRequest& request);
@@ -48,9 +54,9 @@ class Dataset {
                 const DatasetRequest& request, std::string& format);
 
   std::string name_, config_, folder_;
-  SplitFiles splits_;  // relative to folder_ or the repository
+  SplitFiles splits_;  // paths relative to folder_ or to the repository
   LabelNames labels_;
-  std::map<std::string, LabelNames> all_labels_;  // of the card, by configuration
+  std::map<std::string, LabelNames> all_labels_;  // class names of the card, by configuration
   std::vector<std::string> notes_;
   std::unique_ptr<HubRepository> repo_;
 };

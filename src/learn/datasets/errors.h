@@ -1,4 +1,4 @@
-// Error codes of learn/datasets: H28xx.
+// Error codes of this folder: H28xx. errors.def has their titles.
 #pragma once
 
 #include "base/core/error.h"

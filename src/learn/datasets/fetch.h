@@ -1,4 +1,4 @@
-// Data files by address, brought to this machine.
+// Downloads data files that are named by URL.
 #pragma once
 
 #include <span>
@@ -9,12 +9,12 @@
 
 namespace hone {
 
-// http://..., https://..., hf://datasets/org/name[@revision]/path/in/it: the address of files.
+// True for the URL of files: http://..., https://..., or hf://datasets/org/name[@revision]/path/to/file.
 bool is_data_address(const std::string& text);
 
-// Replaces each address by the local paths of its files, through the caches of hub_repository.h and
-// web_cache.h; all else stays as it is. The path of an hf:// address may be a glob (patterns.h).
-// Errors: H2806, those of the caches.
+// Replaces each URL in `names` by the local paths of its files, and downloads those that are not in the caches of
+// hub_repository.h and web_cache.h. Other names stay unchanged. The path in an hf:// URL may be a glob (patterns.h).
+// Errors: H2806 an hf:// URL does not name an existing file; those of the caches.
 Result<std::vector<std::string>> fetch_data_files(std::span<const std::string> names,
                                                   const HubOptions& options);
 

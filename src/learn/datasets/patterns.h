@@ -1,5 +1,5 @@
-// File names to splits, by the rules of Hugging Face datasets 5.2 (data_files.py, load.py). Paths
-// are relative to the data set's folder, with '/', sorted.
+// Assigns files to splits by their names, by the rules of Hugging Face datasets 5.2 (data_files.py, load.py). `files`
+// are always all files of a data set: sorted paths relative to its folder, with '/'.
 #pragma once
 
 #include <span>
@@ -11,27 +11,31 @@
 
 namespace hone {
 
-// Name of a split and the globs of its files, in the order in which the splits are listed.
+// For each split its name and the globs of its files; in SplitFiles its name and its files. In the order in which
+// splits are listed.
 using SplitPatterns = std::vector<std::pair<std::string, std::vector<std::string>>>;
 using SplitFiles = SplitPatterns;
 
-// The files that match a glob: '*', '?', [sets] within a folder, '**' as a whole part for any
-// folders. Hidden files and __folders__ match only if the glob names them, and so do README.md,
-// config.json and similar files; with `data_only` files without the extension of a data format are
-// left out. A text without any of these signs is the name of one file. Errors: H2806 for '**'
-// beside other signs.
+// The files that match a glob. '*', '?' and sets such as [0-9] match inside a file or folder name; '**' between
+// slashes matches any number of folders. A glob without these signs is the path of one file. These match only if the
+// glob names them explicitly: hidden files, folders such as __pycache__, README.md, config.json and similar files.
+// With `data_only`, files without the extension of a data format do not match. Errors: H2806 '**' is only a part of a
+// name.
 Result<std::vector<std::string>> matching_files(const std::string& glob,
                                                 std::span<const std::string> files,
                                                 bool data_only = true);
 
-// The globs that apply by default: data/{split}-00000-of-00001.*, folders named after splits, files
-// named after splits (train, valid, dev, test ... as words), else all in `train`. Empty if there is
-// no file at all. Errors: H2805 for a split of an impossible name.
+// The globs for a data set whose card names none. The first rule that finds files applies:
+// data/{split}-00000-of-00001.*; folders named after splits; files named after splits (train, valid, dev, test and
+// others as words in the name); all files as split `train`. Empty if there are no files. Errors: H2805 the name of a
+// split has characters that are not allowed.
 Result<SplitPatterns> default_patterns(std::span<const std::string> files);
 
-// The format of most files as `datasets` names it ("csv", "json", "parquet", "text", "arrow",
-// "imagefolder", ...); parquet wins a draw. "" when no extension is known.
+// The format that most of the files have, by the names of the library `datasets` ("csv", "json", "parquet", "text",
+// "arrow", "imagefolder", ...). If several formats are equally frequent, parquet is preferred. "" if no extension is
+// known.
 std::string common_format(std::span<const std::string> files);
+// Whether the extension of a file belongs to a format, and whether hone reads a format.
 bool is_of_format(const std::string& file, const std::string& format);
 bool hone_reads(const std::string& format);
 

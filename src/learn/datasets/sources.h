@@ -1,4 +1,4 @@
-// Turns a task's data flags into files of this machine: --dataset_name and its like, or
+// Turns the data settings of a task into local files: --dataset_name, --dataset_config_name and --dataset_revision, or
 // --train_file and --validation_file.
 #pragma once
 
@@ -7,22 +7,23 @@
 namespace hone {
 
 struct DataSources {
-  std::vector<std::string> train, validation;  // paths and globs; empty when not wanted
-  // There is a validation split, wanted or not: none is cut off from the training rows.
+  std::vector<std::string> train, validation;  // paths and globs; empty if the split is not wanted
+  // A validation split exists, even if it is not wanted: no training rows are kept for validation.
   bool has_validation = false;
-  LabelNames labels;               // as far as README.md says them
-  std::vector<std::string> notes;  // for the summary of the run, a sentence each
+  LabelNames labels;               // class names by column, from the README.md of the data set
+  std::vector<std::string> notes;  // sentences for the summary of the run
 };
 
 struct SourceRequest {
-  DatasetRequest dataset;  // name "": the files
+  DatasetRequest dataset;  // if its name is "", train_file and validation_file are used
   std::vector<std::string> train_file, validation_file;
   bool want_train = true, want_validation = false;
 };
 
-// A data set takes precedence over files, as in run_clm. When validation is wanted and there is none, the
-// training rows are given to be split. Errors: those of dataset.h and fetch.h; H2802 when a split
-// that is wanted is not there.
+// Finds and downloads the files of the wanted splits. A data set takes precedence over files, as in run_clm of
+// Transformers. If validation is wanted but a data set has no validation split, `train` has its training files, so the
+// caller can keep some of their rows for validation. Errors: those of dataset.h and fetch.h; H2802 the data set has no
+// training split although it is needed.
 Result<DataSources> find_sources(const SourceRequest& request);
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// Embeddings of many texts. Texts of like length are packed into one run without padding, and come out in the order
-// in which they came.
+// Computes the embeddings of many texts. Texts of similar length are packed into one run of the model, without
+// padding. The results are in the order of the input.
 //
 //   auto embedder = HONE_TRY(TextEmbedder::make(model, backend, {}));     // a model after embed_with()
 //   HONE_TRY(embedder->embed(rows, out));                                 // rows of token ids
@@ -17,20 +17,23 @@
 namespace hone {
 
 struct EmbedLimits {
-  int64_t tokens = 2048;  // of a run, unless a text has more
-  int64_t texts = 256;    // of a run
-  WeightStorage weights = WeightStorage::f32;
+  int64_t tokens = 2048;  // most tokens of a run; raised to longest() if that is more
+  int64_t texts = 256;    // most texts of a run
+  WeightStorage weights = WeightStorage::f32;  // element type of the matrices in memory
 };
 
 class TextEmbedder {
  public:
-  // `model` and `backend` must outlive it. Errors: those of compiling and of the weights.
+  // Compiles the programs and reads the weights. `model` must have been prepared by embed_with() (sentence_modules.h);
+  // it and `backend` must outlive the embedder. Errors: those of Session::compile() and load_weights().
   static Result<std::unique_ptr<TextEmbedder>> make(const Pretrained& model, const Backend& backend,
                                                     const EmbedLimits& limits);
-  int64_t width() const { return width_; }      // numbers of an embedding
-  int64_t longest() const { return longest_; }  // tokens of a text, at most
-  // out: width() floats for each row. Called after each run with the number of texts that are done. Errors: H2415 an
-  // id that the model lacks, H1323 a device fails, H2505 an embedding is not finite.
+  int64_t width() const { return width_; }      // number of elements of an embedding
+  int64_t longest() const { return longest_; }  // most tokens of a text
+  // Computes the embeddings of `rows`, the token ids of each text: at least one and at most longest() of them. `out`:
+  // [rows, width()]. `progress` is called after each run of the model with the number of texts that are done. Errors:
+  // H2415 an id is not in the model's vocabulary; H2505 an embedding is not finite; the error of a device that fails,
+  // such as H1323.
   Status embed(std::span<const std::vector<int32_t>> rows, std::span<float> out,
                const std::function<void(int64_t done)>& progress = nullptr);
 
@@ -49,7 +52,7 @@ class TextEmbedder {
   EmbedLimits limits_;
   int64_t width_ = 0, longest_ = 0;
   std::optional<Session> session_;
-  std::vector<Bound> bound_;  // by rising tokens
+  std::vector<Bound> bound_;  // in ascending order of tokens
 };
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// A data file copied as it is, or with lists of texts replaced by one text.
+// Copies a data file, unchanged or with lists of texts in some columns replaced by one text.
 #pragma once
 
 #include <map>
@@ -11,30 +11,32 @@
 
 namespace hone {
 
-// Columns of json and jsonl files that must hold texts.
+// Replaces lists of texts in the rows of json and jsonl files by one text.
 class TextColumns {
  public:
-  // A list in a column of `joined` becomes its texts with blanks between them, one in a column of
-  // `first` its first text.
+  // A list of texts in a column of `joined` is replaced by its texts with blanks between them. A list of texts in a
+  // column of `first` is replaced by its first text.
   TextColumns(const std::vector<std::string>& joined, const std::vector<std::string>& first)
       : joined_(joined.begin(), joined.end()), first_(first.begin(), first.end()) {}
   bool any() const { return !joined_.empty() || !first_.empty(); }
+  // Changes a row. Other values than lists of texts, and empty lists, stay as they are.
   void change(OrderedJson& row);
 
+  // A column in which lists were replaced: in `rows` rows, and `joined` or by the first text.
   struct Changed {
     std::string column;
     int64_t rows = 0;
     bool joined = false;
   };
-  std::vector<Changed> changed() const;  // so far
+  std::vector<Changed> changed() const;  // the columns that were changed so far
 
  private:
   std::set<std::string> joined_, first_;
-  std::map<std::string, int64_t> changed_;  // rows, by column
+  std::map<std::string, int64_t> changed_;  // number of changed rows, by column
 };
 
-// `from` and `to` are places of file_store(). Errors: those of the store, and of JSON that cannot
-// be parsed.
+// Copies `from` to `to`, which are paths or URLs of file_store(). Changes the rows by `columns` if the name of `to`
+// ends with .jsonl or .json. Errors: those of the store, and of JSON that cannot be parsed.
 Status copy_data_file(const std::string& from, const std::string& to, TextColumns& columns);
 
 }  // namespace hone

@@ -1,6 +1,5 @@
-// Turns each row of text into one line of ids, in order: {"ids":[...]}; of a pair
-// {"ids":[...],"token_type_ids":[...]}. Memory is that of two batches, whatever the size of the
-// input.
+// Tokenizes the rows of a file and writes a line of JSON for each row, in order: {"ids":[...]} for a text, and
+// {"ids":[...],"token_type_ids":[...]} for a pair. Holds two batches of rows in memory, whatever the size of the input.
 #pragma once
 
 #include "base/core/threads.h"
@@ -10,16 +9,16 @@
 namespace hone {
 
 struct EncodeFileOptions {
-  TextInputOptions input;  // that `input` was opened with
+  TextInputOptions input;  // the options with which the TextInput was opened
   EncodeOptions encode;
   TruncateOptions truncate;
-  bool type_ids = false;  // for single texts too
-  int threads = 0;        // 0: a thread for each core
+  bool type_ids = false;  // true: write token_type_ids for single texts too
+  int threads = 0;        // 0: one thread for each core
 };
 
-// `sink` gets whole lines, one call after the other. After an error it has got the lines before the
-// row that made it. Errors: those of the input (text_input.h, text_parser.h), of truncation and of
-// the sink.
+// Calls `sink` with one or more whole lines at a time, never from two threads at once. At an error `sink` has already
+// got all lines before the row that caused it. Errors: those of the input (text_input.h, text_parser.h), of
+// truncation and of `sink`.
 Status encode_file(TextInput& input, const Tokenizer& tokenizer, const EncodeFileOptions& options,
                    FunctionRef<Status(std::string_view lines)> sink);
 

@@ -1,4 +1,4 @@
-// Error codes of the room: H3003.
+// The error code of this folder: H3003. errors.def has its title.
 #pragma once
 
 #include "base/core/error.h"

@@ -1,4 +1,4 @@
-// Rows of ids as lines of JSON: {"ids":[5,6]}, or {"ids":[5,6],"token_type_ids":[0,0]}. No id is
+// Writes rows of token ids as lines of JSON: {"ids":[5,6]}, or {"ids":[5,6],"token_type_ids":[0,0]}. Ids must not be
 // negative.
 #pragma once
 
@@ -12,7 +12,9 @@ namespace hone {
 
 class IdLines {
  public:
-  explicit IdLines(int64_t id_limit);  // largest id + 1; the text of each id is made once
+  // `id_limit` is the largest id plus 1. The decimal text of each id is computed here, once.
+  explicit IdLines(int64_t id_limit);
+  // Append a line, with its line break, to `out`.
   void append(std::span<const int32_t> ids, std::string& out) const;
   void append(std::span<const int32_t> ids, std::span<const int32_t> type_ids,
               std::string& out) const;
@@ -21,8 +23,8 @@ class IdLines {
   void append_numbers(std::string_view head, std::span<const int32_t> numbers,
                       std::string& out) const;
 
-  // The numbers from 0 on, each with a comma: seven characters at most, their count in the highest
-  // byte.
+  // spelled_[i]: the digits of i and a comma, at most 7 characters from the lowest byte on; their number is in the
+  // highest byte.
   std::vector<uint64_t> spelled_;
 };
 

@@ -1,5 +1,5 @@
-// One column of a file of predictions or references. In a predict_results file of run_glue, the
-// column is the text after the index.
+// Reads one column of a file of predictions or references. In a predict_results file of run_glue, whose lines are an
+// index, a tab and the prediction, it reads the prediction.
 #pragma once
 
 #include <memory>
@@ -13,14 +13,17 @@ namespace hone {
 
 class ScoreColumn {
  public:
-  // `wanted`: the column's name; "": the first of `preferred` that the file has, else text, else the first column.
-  // Errors: those of open_rows and text_column.
+  // Opens a file. The column is `wanted`; if it is "", the first of `preferred` that the file has, else `text`, else
+  // the first column. Errors: those of open_rows and text_column (learn/data/rows/files.h).
   static Result<ScoreColumn> open(const std::string& file, const std::string& wanted,
                                   std::span<const char* const> preferred = {});
-  // Appends the texts of the next row, several if its cell is a list; false after the last row.
+  // Appends the text in the cell of the next row to `texts`; if the cell is a list of texts, all of them. Numbers
+  // become their decimal text, true "1", false "0". Returns false after the last row. Errors: those of the reader;
+  // H2110 a cell of another type.
   Result<bool> next(std::vector<std::string>& texts);
+  // The place of the row that next() read: "dev.csv:7".
   std::string where() const { return row_.where(); }
-  // "column 'label' of dev.csv"; " (the first)" follows if no name chose it.
+  // "column 'label' of dev.csv" for messages. Ends with " (the first)" if the column was chosen only by its position.
   std::string about() const;
   const std::string& file() const { return file_; }
   const std::vector<std::string>& columns() const { return rows_->columns(); }

@@ -1,5 +1,5 @@
-// Metrics of a file of predictions against files of references, row by row. Memory holds one row
-// and the state of the metrics.
+// Computes metrics of a file of predictions against files of references, row by row. Holds one row and the state of the
+// metrics in memory.
 #pragma once
 
 #include <optional>
@@ -12,27 +12,35 @@
 namespace hone {
 
 struct ScoreOptions {
-  std::string predictions = "", predictions_column = "";  // a file; "": text, else the first
-  std::vector<std::string> references = {};  // files; each gives a reference for each prediction
-  // "": text, else the first; if all metrics compare labels or numbers, the first of kClassColumns before these.
-  // Metrics of labels and of texts together need a name if the columns may differ (H2604).
+  // The file of predictions, and its column; "": the column `text`, else the first column.
+  std::string predictions = "", predictions_column = "";
+  std::vector<std::string> references = {};  // files; each has one row for each prediction
+  // "": the column `text`, else the first column. If all metrics compare labels or numbers, a column of kClassColumns
+  // is preferred to these. If some metrics compare labels and others texts, and these columns differ, you must name
+  // the column (H2604).
   std::string references_column = "";
 
-  std::vector<std::string> metrics = {};  // names
-  bool mean = false;  // adds the mean of several values, combined_score in run_glue
-  // score_files() sets keep_examples, positive_label and sentences.
+  std::vector<std::string> metrics = {};  // the names of the metrics
+  bool mean = false;  // adds "combined_score", the mean of the metrics, as run_glue does
+  // Further options of the metrics. score_files() sets keep_examples, positive_label and sentences.
   MetricOptions how = {};
-  std::string positive_label = "1";
-  // Folder of NLTK's punkt_tab data, "" for nltk's folders; none: lines are sentences.
+  std::string positive_label = "1";  // the positive class of binary F1
+  // Splits texts into sentences for metrics that need them. A folder with NLTK's punkt_tab data; "": NLTK's own
+  // folders; none: each line is a sentence.
   std::optional<std::string> nltk_data = {};
-  BootstrapOptions bootstrap = {.samples = 0};  // 0: no intervals
+  BootstrapOptions bootstrap = {.samples = 0};  // 0 samples: no confidence intervals
 };
 
-// {"examples": rows, "<metric>": value, ..., "scale": {"<metric>": 1 or 100, ...}, "details": {...},
-// "bootstrap": {"intervals": ...}}. Values equal those of the metrics' packages; "scale" has the
-// value of a perfect score. Logs the compared columns of files with several, and warns if no label of
-// the references is among the predictions.
-// Errors: H2601 to H2605, and those of data files.
+// Computes the metrics and returns
+//
+//   {"examples": <rows>, "<metric>": <value>, ..., "scale": {"<metric>": 1 or 100, ...}, "details": {...},
+//    "bootstrap": {"intervals": ...}}
+//
+// The values equal those of the usual Python packages. "scale" has the value of a perfect score. Logs the columns
+// that are compared, if a file has several. Warns if the predictions contain none of the labels of the references.
+// Errors: H2601 an unknown metric; H2602 binary F1 without its two classes; H2603 the data of the sentence splitter
+// cannot be read; H2604 predictions and references do not pair; H2605 a metric of numbers gets text; those of data
+// files.
 Result<OrderedJson> score_files(const ScoreOptions& options);
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// Rows of text of a file, in order. Lines of jsonl are handed out unparsed, so that many threads
-// can parse them (text_parser.h).
+// Reads rows of text from a file in order. Lines of jsonl are returned unparsed, so that several threads can parse them
+// (text_parser.h).
 #pragma once
 
 #include <memory>
@@ -11,12 +11,12 @@
 
 namespace hone {
 
-// Items are reused, so that their strings keep their memory.
+// A row. Use an item again for later rows, so that its strings keep their memory.
 struct TextItem {
-  std::string text;  // a line of jsonl, or the text
-  std::optional<std::string> pair;
-  int64_t line = 0;
-  bool is_json = false;
+  std::string text;                 // the text; if is_json, the whole line
+  std::optional<std::string> pair;  // the second text of a pair; none if is_json
+  int64_t line = 0;                 // the line, or in formats without lines the row, 1-based
+  bool is_json = false;             // `text` is an unparsed line of jsonl
 
   void reset() {
     text.clear();
@@ -25,10 +25,12 @@ struct TextItem {
 };
 
 struct TextInputOptions {
-  std::string file = "-";          // jsonl or any data file; "-": jsonl from standard input
-  std::string column = "";         // of the text; "": text, or the first one of other data files
-  std::string pair = "text_pair";  // column of the second text; rows may lack it
-  std::vector<std::string> column_names = {};  // of csv and tsv files without a header line
+  std::string file = "-";  // a data file; "-": jsonl from standard input
+  // The column of the text; "": `text`, else (except in jsonl) the first column.
+  std::string column = "";
+  std::string pair = "text_pair";  // the column of the second text; rows may lack it
+  // The names of the columns of a csv or tsv file without a header line.
+  std::vector<std::string> column_names = {};
   std::string name() const { return file == "-" ? "standard input" : file; }
   std::string column_name() const { return column.empty() ? "text" : column; }
 };
@@ -36,11 +38,12 @@ struct TextInputOptions {
 class TextInput {
  public:
   virtual ~TextInput() = default;
-  // False after the last row. Errors: those of data files.
+  // Fills `item` with the next row. Returns false after the last row. Errors: those of data files.
   virtual Result<bool> next(TextItem& item) = 0;
 };
 
-// Errors: H2101, H2102, H2109, H2113.
+// Opens the file. Errors: H2101 the file does not exist; H2102 it cannot be read; H2109 there is no such column, or the
+// column holds numbers; H2113 there are no rows; those of the format.
 Result<std::unique_ptr<TextInput>> open_text_input(const TextInputOptions& options);
 
 }  // namespace hone

@@ -1,4 +1,5 @@
-// A line of jsonl as a text or a pair of texts. One parser for each thread.
+// Parses the rows of text_input.h: takes the text, or the pair of texts, out of a line of jsonl. Each thread needs a
+// parser of its own.
 #pragma once
 
 #include <simdjson.h>
@@ -13,22 +14,25 @@ namespace hone {
 
 class TextParser {
  public:
-  // Views of a row live until the next row is parsed.
+  // The text of a row, and the second text if it is a pair. The views are valid until the next call of parse(), and as
+  // long as the item.
   struct Texts {
     std::string_view text;
     std::optional<std::string_view> pair;
   };
-  // Errors: H2107, H2108; H3003 for a row that has no text under the key.
+  // Parses a row; `from` are the options of its TextInput. Rows that are not JSON are returned as they are. Errors:
+  // H2107 the line is not a JSON object or string; H2108 it is not UTF-8; H3003 the row has no text under the key
+  // from.column.
   Result<Texts> parse(const TextItem& item, const TextInputOptions& from);
 
  private:
   std::optional<Texts> parse_fast(const TextItem& item, const TextInputOptions& from);
 
   simdjson::dom::parser parser_;
-  std::string text_, pair_;  // the texts of a row that parse_fast() cannot read
+  std::string text_, pair_;  // the texts of the last row, if parse_fast() could not read it
 };
 
-// "rows.jsonl:7"
+// The place of a row for messages: "rows.jsonl:7".
 std::string place_of(const TextItem& item, const TextInputOptions& from);
 
 }  // namespace hone

@@ -3,10 +3,11 @@
 //   Batcher batcher(model, tokenizer, pool, positions);
 //   batcher.add({.prompt = a, .config = config, .done = ...});
 //   while (batcher.step()) {}                        // one token for each sequence
-// A request waits until the rows and pages of its worst case are free, so none is preempted;
-// requests are admitted in order of arrival. A step reads at most as many prompt tokens as the
-// largest program holds besides the decoding sequences, so a long prompt delays them little. No
-// token depends on other requests. One thread uses a batcher; callbacks must not call it.
+// A request starts when the cache rows and pages of its worst case (its maximum length) are free, so a running
+// request is never preempted. Requests start in the order of arrival. A step generates one token for each sequence
+// whose prompt is read, and reads as many prompt tokens as still fit into the largest program. A long prompt is thus
+// read in several steps and delays the others little. The tokens of a request do not depend on other requests. Only
+// one thread may use a batcher; callbacks must not call it.
 #pragma once
 
 #include <deque>
@@ -25,19 +26,21 @@
 namespace hone {
 
 struct Prompt {
-  std::vector<int32_t> tokens;
-  // Encoder-decoders: the encoder's input; `tokens` are the decoder's first tokens.
+  std::vector<int32_t> tokens;  // the ids that generation continues
+  // For an encoder-decoder: the ids that the encoder reads; `tokens` are then the first tokens of the decoder.
   std::vector<int32_t> source = {};
 };
 
+// One generated sequence.
 struct Generated {
-  size_t prompt = 0;            // index
-  size_t sequence = 0;          // of num_return_sequences
-  std::vector<int32_t> tokens;  // new ones, including the end token
-  double score = 0;             // beams: sum of log probabilities / length^length_penalty
-  bool ended = false;           // by an end token, a stop string or its grammar, not by the length
-  // Log probabilities of `tokens`, and of the prompt's tokens after the first (in the first sequence
-  // only), if the config asks for them.
+  size_t prompt = 0;            // Request::number
+  size_t sequence = 0;          // 0 to num_return_sequences - 1
+  std::vector<int32_t> tokens;  // the new tokens, including the end token
+  double score = 0;    // beam search: sum of log probabilities / new tokens^length_penalty; else 0
+  bool ended = false;  // true: by an end token, stop string or grammar; false: by maximum length
+  // logprobs: one entry for each element of `tokens`, if the config has top_logprobs; else empty.
+  // prompt_logprobs: one entry for each token of the prompt after the first, in sequence 0 only, if the config has
+  // prompt_logprobs; else empty.
   std::vector<TokenLogprobs> logprobs = {}, prompt_logprobs = {};
 };
 
@@ -47,54 +50,58 @@ class Batcher {
   struct Request {
     Prompt prompt;
     std::shared_ptr<const GenerationConfig> config;
-    // Keys the random draws, with the seed and the index of the sequence. Errors and
-    // Generated::prompt have it.
+    // The caller's number of the request, from 0. Random draws depend on it, on config->seed and on the index of the
+    // sequence. It becomes Generated::prompt; messages count from 1.
     size_t number = 0;
-    // Tokens as they come, not for beams; `logprobs` is null unless the config asks for them.
+    // Called for each new token when it is chosen; never with beam search. `logprobs` is null unless the config has
+    // top_logprobs.
     std::function<void(size_t sequence, int32_t token, const TokenLogprobs* logprobs)> token = {};
-    // Best or first sequence first; H2505 if the logits are not finite, H2507 if no token of the
-    // vocabulary continues a text of the grammar.
+    // Called once, at the end, with the sequences: by index, or, with beam search, the best first. Errors: H2505 the
+    // logits are not finite; H2507 the grammar permits no token of the vocabulary; the error of a device that failed.
     std::function<void(Result<std::vector<Generated>>)> done = {};
   };
 
-  // The tokenizer is needed for stop strings only and may be null. All must outlive the batcher.
+  // `tokenizer` is needed only for stop strings and may be null. `positions`: the maximum length of a sequence in the
+  // model. `model`, `tokenizer` and `pool` must outlive the batcher.
   Batcher(CachedModel& model, const Tokenizer* tokenizer, ThreadPool& pool, int64_t positions);
   ~Batcher();
 
-  // Adds a request. The caller has checked config, prompt and source (generate.h), and that the
-  // limits of the model suffice (fits).
+  // Adds a request to the end of the queue. The caller must have checked the config, the prompt and the source
+  // (generate.h), and that fits() is true.
   Ticket add(Request request);
-  // The largest need of a request: its rows, its longest sequence and source, its pages.
+  // The cache that a request needs in the worst case: rows, most tokens of a sequence, and source.
   static CacheLimits needs(const Prompt& prompt, const GenerationConfig& config, int64_t positions);
+  // Whether these needs are within the limits of the whole cache, so that the request can start at some time.
   bool fits(const Prompt& prompt, const GenerationConfig& config) const;
-  // Cancels a request without calling `done`. False: it is already done.
+  // Cancels a request without calling `done`. False: the request is already done.
   bool cancel(Ticket ticket);
-  void clear();  // cancels all
+  void clear();  // cancels all requests
 
-  // Admits requests that fit and generates one token for every sequence. False: there was nothing
-  // to do.
+  // Starts waiting requests that have enough free cache, then generates one token for every sequence whose prompt is
+  // read. False: there was nothing to do.
   bool step();
 
-  size_t waiting() const { return waiting_.size(); }
-  size_t running() const { return groups_.size(); }
-  int64_t used_rows() const { return used_rows_; }
-  int64_t used_pages() const { return used_pages_; }  // reserved
-  // Seconds and tokens so far. A step that reads a prompt counts as prefill.
+  size_t waiting() const { return waiting_.size(); }  // requests in the queue
+  size_t running() const { return groups_.size(); }   // requests that have started
+  int64_t used_rows() const { return used_rows_; }    // sequences of the started requests
+  int64_t used_pages() const { return used_pages_; }  // pages reserved for their worst case
+  // Totals since the batcher was made. A step that reads any prompt tokens counts as prefill, any other as decode.
   struct Times {
-    double prefill = 0, decode = 0;
+    double prefill = 0, decode = 0;  // seconds
     int64_t prompt_tokens = 0, new_tokens = 0;
   };
   const Times& times() const { return times_; }
 
  private:
-  // The computation on a row of logits that is done for all rows at once.
+  // The work on a row of logits that prepare() does for all rows in parallel.
   enum class RowKind : uint8_t { none, greedy, beams, whole_beams };
   struct Recipe;
   struct Group;
-  struct Slot {  // the feeds of a group in one step
+  struct Slot {  // the feeds of one group in a step
     Group* group;
-    size_t row, rows;
-    bool reads = false, last = false;  // reads a part of the prompt; the last part
+    size_t row, rows;  // index of the first feed; number of feeds
+    // reads: the feed is a part of the prompt. last: it is the prompt's last part.
+    bool reads = false, last = false;
   };
   std::shared_ptr<Recipe> recipe_of(const std::shared_ptr<const GenerationConfig>& config);
   void admit();
@@ -125,16 +132,16 @@ class Batcher {
   int64_t positions_;
   std::deque<std::unique_ptr<Group>> waiting_;
   std::vector<std::unique_ptr<Group>> groups_;
-  std::shared_ptr<Recipe> recipe_;  // requests with equal configs share the last one
+  std::shared_ptr<Recipe> recipe_;  // of the last added request; shared by requests of its config
   Ticket next_ = 1;
   int64_t used_rows_ = 0, used_pages_ = 0, used_sources_ = 0, used_source_pages_ = 0;
   Times times_;
   std::vector<Feed> feeds_;
   std::vector<Slot> slots_;
-  std::vector<float> row_;      // [V]: one row after the rules
-  std::vector<float> scores_;   // [rows, V]: for beams that need every score
-  std::vector<LogNorm> norms_;  // [rows]: for beams
-  std::vector<int32_t> best_;   // [rows]: for greedy sequences without rules
+  std::vector<float> row_;      // [V]: the scores of one sequence after the rules
+  std::vector<float> scores_;   // [rows, V]: log probabilities, for RowKind::whole_beams
+  std::vector<LogNorm> norms_;  // [rows]: for beam search
+  std::vector<int32_t> best_;   // [rows]: the argmax, for RowKind::greedy
   std::vector<RowKind> kinds_;  // [rows]
   std::vector<BeamSearch::Row> rows_;
   std::vector<CacheEntry> caches_;

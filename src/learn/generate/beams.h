@@ -1,6 +1,6 @@
-// Beam search over one prompt, with the rules of Transformers 5.23: which hypotheses continue,
-// which are finished with which score, and when none can improve. It knows tokens and scores, but
-// no cache and no model.
+// Beam search over one prompt, with the rules of Transformers 5.23. They decide which hypotheses continue, which are
+// finished and with which score, and when the search ends. The class works on tokens and scores alone: the caller runs
+// the model and keeps its cache (batcher.h).
 #pragma once
 
 #include <functional>
@@ -15,40 +15,41 @@ class BeamSearch {
  public:
   struct Hypothesis {
     std::vector<int32_t> tokens;  // prompt and new tokens
-    float score = -1e9f;          // sum of log probabilities / length^length_penalty
-    bool finished = false;
-    bool ended = false;  // by `stops`, not by the length
-    int32_t noted = -1;  // its last token in `notes_`
+    float score = -1e9f;          // sum of log probabilities / new tokens^length_penalty
+    bool finished = false;        // false: a free place, not yet a result
+    bool ended = false;           // true: by `stops`; false: by the maximum length
+    int32_t noted = -1;           // index of its last token in notes_; -1: no notes
   };
+  // A hypothesis that continues.
   struct Beam {
-    std::vector<int32_t> tokens;
-    float score = 0;    // sum of log probabilities
-    size_t parent = 0;  // the beam of the previous step that it continues
-    int32_t noted = -1;
+    std::vector<int32_t> tokens;  // prompt and new tokens
+    float score = 0;              // sum of log probabilities of the new tokens
+    size_t parent = 0;            // index of the beam of the previous step that it continues
+    int32_t noted = -1;           // as Hypothesis::noted
   };
-  // Returns whether a beam with one more token, the last of `tokens`, is a whole text.
+  // Whether the text ends here. `tokens` are those of beam `beam` and one further token, the last.
   using Stops = std::function<bool(size_t beam, std::span<const int32_t> tokens)>;
 
+  // `end`: the length in tokens, prompt included, at which every hypothesis ends. `config` must outlive the search.
   BeamSearch(const GenerationConfig& config, std::span<const int32_t> prompt, int64_t end,
              Stops stops, PhiloxStream random);
 
-  const std::vector<Beam>& beams() const { return beams_; }
-  bool done() const { return done_; }
+  const std::vector<Beam>& beams() const { return beams_; }  // num_beams of them
+  bool done() const { return done_; }                        // results() is final
 
-  // f32[V] for a beam's next token, the norm that makes them log probabilities after the
-  // processors, and the model's logits before them.
+  // The input of a step for one beam.
   struct Row {
-    std::span<const float> scores;
-    LogNorm norm = {};
-    std::span<const float> logits = {};
+    std::span<const float> scores;       // [V]: of the next token, after ScoreRules::apply
+    LogNorm norm = {};                   // turns `scores` into log probabilities
+    std::span<const float> logits = {};  // [V]: of the model, before the rules
   };
-  // rows[i] belongs to beam i. Sampling takes rows whose norm changes nothing. False: a grammar
-  // forbids every token, by the score -inf, and no text is whole.
+  // Continues all beams by one token. rows[i] belongs to beams()[i]. With do_sample, norm must be the default, which
+  // changes nothing. False: a grammar forbids every token of every beam (score -inf), and no hypothesis is finished.
   bool step(std::span<const Row> rows, ScoreRules& rules);
 
-  // Best first, num_return_sequences of them: the best one again if a grammar has fewer texts.
+  // num_return_sequences hypotheses, the best first. If a grammar permits fewer texts, the best is repeated.
   std::vector<Hypothesis> results() const;
-  // Log probabilities of its new tokens if config.top_logprobs asks for them.
+  // The log probabilities of the new tokens of `h`; empty unless config.top_logprobs is set.
   std::vector<TokenLogprobs> logprobs(const Hypothesis& h) const;
 
  private:
@@ -59,7 +60,8 @@ class BeamSearch {
     bool stops = false, ended = false;
     int32_t noted = -1;
   };
-  // A token that was chosen, and the one before it in the same text.
+  // The log probabilities of a chosen token. `before`: the index in notes_ of the token before it in the same text;
+  // -1: it is the first new token.
   struct Note {
     int32_t before;
     TokenLogprobs token;
@@ -74,7 +76,8 @@ class BeamSearch {
   int64_t prompt_, end_;
   Stops stops_;
   PhiloxStream random_;
-  size_t width_, keep_;  // beams; continuations considered in each step
+  // width_: number of beams. keep_: number of continuations considered in each step.
+  size_t width_, keep_;
   std::vector<Beam> beams_, next_;
   std::vector<Hypothesis> finished_;  // width_ of them, best first
   std::vector<Continuation> continuations_;

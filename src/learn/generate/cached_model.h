@@ -1,4 +1,4 @@
-// A model with a KV cache as a function: new tokens in, logits of the next tokens out.
+// Runs a model with a KV cache: takes the new tokens of some sequences, returns the logits of the next tokens.
 //
 //   CachedModel model(session, config, limits);  // the session holds build_cached_programs(...)
 //   CacheEntry a, b;                             // empty: nothing is cached
@@ -17,45 +17,52 @@
 
 namespace hone {
 
-// The cached part of one sequence. Move-only; CachedModel::drop frees it.
+// The cached part of one sequence. Its pages are counted by CachedModel: copy an entry only by fork(), free it by
+// drop().
 struct CacheEntry {
-  PageList pages;
-  int64_t length = 0;  // tokens
-  // Encoder-decoders: pages of the source.
+  PageList pages;      // in the order of the tokens
+  int64_t length = 0;  // cached tokens
+  // Encoder-decoders: the pages of the encoder's source, and its number of tokens.
   PageList source_pages = {};
   int64_t source_length = 0;
-  PageList state_row =
-      {};  // families that carry states: the row of this sequence's; empty: it has none yet
+  // Families whose layers carry states: the row of this sequence's states; empty: nothing has been run yet.
+  PageList state_row = {};
 };
 
+// The input of a run for one sequence.
 struct Feed {
   CacheEntry* cache = nullptr;
-  std::span<const int32_t> tokens;  // at least one; they follow the cached ones
+  std::span<const int32_t> tokens;  // new token ids after the cached ones; at least one
 };
 
 class CachedModel {
  public:
+  // The session must have the programs of build_cached_programs(config, limits), and must outlive this object.
   CachedModel(Session& session, const ModelConfig& config, const CacheLimits& limits);
 
-  // Runs all feeds (at most limits.rows, no entry twice) and extends their entries. Logits of each
-  // feed's last token, [feeds, V]; valid until the next run.
+  // Runs all feeds, at most limits.rows, each with another entry, and adds their tokens to the entries. Returns the
+  // logits after the last token of each feed, [feeds, V], valid until the next run.
   std::span<const float> run(std::span<const Feed> feeds);
 
-  // Runs one feed of at most limits.rows tokens and extends its entry. Logits of each of its tokens,
-  // [tokens, V]; valid until the next run. Not for encoder-decoders.
+  // Runs one feed of at most limits.rows tokens and adds its tokens to the entry. Returns the logits after each of its
+  // tokens, [tokens, V], valid until the next run. Not for encoder-decoders.
   std::span<const float> run_each(const Feed& feed);
 
-  // Encoder-decoders, before an entry's first run: reads the sources (at most limits.sources).
+  // For encoder-decoders: runs the encoder over Feed::tokens, and keeps keys and values for the decoder in the
+  // entries. At most limits.sources feeds. Call it once for each entry, before its first run.
   void encode(std::span<const Feed> sources);
 
+  // Returns a second entry with the same tokens, which shares the pages of `e`. A shared page is copied before either
+  // entry writes to it.
   CacheEntry fork(const CacheEntry& e);
+  // Frees the pages of `e`, except pages that other entries share. `e` is then empty.
   void drop(CacheEntry& e);
 
-  // The first failure of the device: logits are invalid then.
+  // The error of a device that has failed; the logits are then invalid.
   Status check() const { return session_.check(); }
 
   int64_t vocab() const { return vocab_; }
-  int64_t most_tokens() const;  // of one program; longer runs take several
+  int64_t most_tokens() const;  // of the largest program; run() splits more tokens into several
   const CacheLimits& limits() const { return limits_; }
 
  private:
@@ -80,9 +87,9 @@ class CachedModel {
   void make_room(CacheEntry& e, int64_t tokens);
   void copy_pages();
   void run_encoder(std::span<const Feed> sources);
-  // The rows of the entry's states before and after a run of its next tokens.
+  // The rows from which the next run reads the entry's states (-1: none yet) and to which it writes them.
   std::pair<int32_t, int32_t> take_state_row(CacheEntry& e);
-  // each_token: of the only chunk, logits of all tokens are wanted.
+  // each_token: computes the logits after every token of the only chunk, not only after its last.
   void run_chunks(const Bound& b, std::span<const Feed> feeds, std::span<const Chunk> chunks,
                   bool each_token = false);
 
@@ -104,7 +111,7 @@ class CachedModel {
   std::vector<PageCopy> copies_;  // requested by make_room, until the next run
   std::vector<StateCopy> state_copies_;
   std::vector<Chunk> chunks_;
-  std::vector<float> gathered_;  // [rows, V]; for runs of several programs
+  std::vector<float> gathered_;  // [rows, V]: the result of a run of several programs
 };
 
 }  // namespace hone

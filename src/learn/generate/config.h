@@ -1,5 +1,5 @@
-// Settings of search and length: the keys of generation_config.json and of Transformers'
-// generate(), with its names, meanings and defaults (Transformers 5.23).
+// The settings of text generation: the keys of generation_config.json, with the names, meanings and defaults of
+// Transformers' generate() (5.23).
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,15 @@ namespace hone {
 
 struct TokenGrammar;  // learn/grammar/token_masks.h
 
-// The condition for the end of a prompt's beams: as soon as num_beams hypotheses ended; when no
-// running beam of this length could still win; or only when none of any length could.
+// When beam search ends for a prompt.
+//   no     when no beam, scored at its present length, is better than the worst finished hypothesis (a heuristic)
+//   yes    as soon as num_beams hypotheses are finished
+//   never  when no beam could become better at any length
 enum class EarlyStopping { no, yes, never };
 
 struct GenerationConfig {
-  // Length in tokens. max_new_tokens takes precedence over max_length (which counts the prompt).
+  // Lengths in tokens; none: not set. max_length and min_length count the prompt. max_new_tokens takes precedence over
+  // max_length, min_new_tokens over min_length.
   std::optional<int64_t> max_length, max_new_tokens;
   int64_t min_length = 0;
   std::optional<int64_t> min_new_tokens;
@@ -35,57 +38,59 @@ struct GenerationConfig {
   double length_penalty = 1;
   EarlyStopping early_stopping = EarlyStopping::no;
 
-  // Scores, in the order in which they apply.
-  double repetition_penalty = 1;
-  int64_t no_repeat_ngram_size = 0;
-  int64_t encoder_no_repeat_ngram_size = 0;  // of the source; without an encoder of the prompt
+  // Rules that change the scores of the next token, in the order in which they are applied (scores.h).
+  double repetition_penalty = 1;             // 1: none
+  int64_t no_repeat_ngram_size = 0;          // 0: off
+  int64_t encoder_no_repeat_ngram_size = 0;  // n-grams of the encoder's source, else of the prompt
   std::vector<std::vector<int32_t>> bad_words_ids;
   std::optional<int32_t> forced_bos_token_id;
-  std::vector<int32_t> forced_eos_token_id;
+  std::vector<int32_t> forced_eos_token_id;  // the last token at the maximum length is one of these
+  // suppress_tokens are never generated; begin_suppress_tokens are never the first new token.
   std::vector<int32_t> suppress_tokens, begin_suppress_tokens;
-  bool renormalize_logits = false;  // renormalize scores after the rules; only beams differ
+  bool renormalize_logits = false;  // log softmax after the rules; changes beam search alone
   // Sampling only.
   double temperature = 1;
-  int64_t top_k = 50;  // 0: all
+  int64_t top_k = 50;  // 0: all tokens
   double top_p = 1;
-  std::optional<double> min_p;
-  uint64_t seed = 42;
+  std::optional<double> min_p;  // none: off
+  uint64_t seed = 42;           // of the random draws
 
-  // Requests only. A new token lowers its later scores by presence_penalty once and by
-  // frequency_penalty each time (OpenAI's formula; tokens of the prompt do not count); logit_bias is
-  // added to scores.
+  // Settings that only a request gives. presence_penalty is subtracted from the score of every token that has been
+  // generated, frequency_penalty once for each time it has been generated (OpenAI's formula; the prompt's tokens do
+  // not count). logit_bias: (token, number to add to its score).
   double presence_penalty = 0, frequency_penalty = 0;
   std::vector<std::pair<int32_t, float>> logit_bias;
-  // The answer stays in this language, whose trie has the model's vocabulary; none: any text.
+  // The generated text must belong to this formal language; its trie must hold the model's vocabulary. Null: any text.
   std::shared_ptr<const TokenGrammar> grammar;
-  // Log probabilities of new tokens, with this number of the most probable ones beside each; none:
-  // no log probabilities. They are those of the model, before any rule.
+  // n: report the log probability of each new token and of the n most probable tokens in its place, by the model's
+  // logits before any rule. none: report no log probabilities.
   std::optional<int64_t> top_logprobs;
-  bool prompt_logprobs = false;  // of the prompt's tokens too; not of an encoder's source
+  bool prompt_logprobs = false;  // also of the prompt's tokens; not of an encoder's source
 
-  // The length (prompt included) at which a continuation of that prompt ends; `positions` is the
-  // model's maximum. 20 new tokens if nothing is set.
+  // The total length in tokens at which a sequence ends whose prompt has `prompt` tokens. `positions`: the model's
+  // maximum. 20 new tokens if no length is set.
   int64_t end_length(int64_t prompt, int64_t positions) const;
   bool has_length() const { return max_length.has_value() || max_new_tokens.has_value(); }
 };
 
-// Reads the keys of a generation_config.json (H2501, H2502). `place` appears in errors. Keys
-// without effect on tokens are ignored; an unsupported key that would change them is an Error with
-// its name.
+// Sets the values of `c` from a generation_config.json. `place` names the file in messages. Null values and keys that
+// do not change the generated tokens are ignored. H2501: a value of the wrong type. H2502: a key that would change the
+// tokens and is not supported.
 Status apply_generation_json(GenerationConfig& c, const nlohmann::json& json,
                              const std::string& place);
 
-// Applies the settings of one request over the model's: keys of generation_config.json, `seed`,
-// `presence_penalty`, `frequency_penalty` and `logit_bias` ({"id": -100 to 100}). A length given here replaces either length of the model. An unknown key is an Error (H2501) with
-// the nearest name.
+// Sets the values of `c`, which has the model's settings, from one request: keys of generation_config.json, `seed`,
+// `presence_penalty`, `frequency_penalty` and `logit_bias` ({"token id": number from -100 to 100}). If the request has
+// max_length or max_new_tokens, both lengths of the model are dropped. H2501: an unknown key, with the nearest name,
+// or a value of the wrong type. H2502: as above.
 Status apply_request_json(GenerationConfig& c, const nlohmann::json& json,
                           const std::string& place);
 
-// The keys that apply_generation_json reads.
+// The keys that apply_generation_json() sets.
 std::vector<std::string> generation_keys();
 
-// Checks that the values are consistent and suit a model with that vocabulary (H2501, H2502). Names
-// are those of the flags.
+// H2501: a value is out of its range, contradicts another one, or holds a token id that is not below `vocab`. Messages
+// have the names of the flags.
 Status check_generation(const GenerationConfig& c, int64_t vocab);
 
 }  // namespace hone

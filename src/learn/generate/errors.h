@@ -1,4 +1,4 @@
-// Error codes of the room: H25xx.
+// The error codes of learn/generate: H2501 to H2507. errors.def has their meanings.
 #pragma once
 
 #include "base/core/error.h"

@@ -1,12 +1,12 @@
-// Text generation with a KV cache. Start reading the room here.
+// Text generation with a KV cache. Start reading learn/generate here.
 //   GenerationConfig config;  // config.h
 //   HONE_TRY(apply_generation_json(config, model.generation_config, "generation_config.json"));
 //   auto limits = limits_for(prompts, config, model.config, 8);
 //   auto generator = HONE_TRY(Generator::make(model, limits, backend));
 //   std::vector<Generated> all = HONE_TRY(generator->run(prompts, config));
-// Prompts of different lengths run together, and each gives the same tokens as alone. The next
-// prompt takes a free slot. Tokens equal those of Transformers 5.23 in f32. Samples depend on
-// (seed, index of the prompt, index of the sequence), not on other prompts.
+// At most 8 prompts, in this example, run together; their lengths may differ. When one is done, the next takes its
+// place. A prompt gives the same tokens as if it ran alone, and the same as Transformers 5.23 in f32. Random draws
+// depend on the seed, the index of the prompt and the index of the sequence, not on other prompts.
 #pragma once
 
 #include <functional>
@@ -18,44 +18,48 @@
 
 namespace hone {
 
+// Called on the thread of run(); either may be empty.
 struct GenerateCallbacks {
-  std::function<void(size_t prompt, size_t sequence, int32_t token)>
-      token;                                         // as they come; not for beams
-  std::function<void(std::vector<Generated>)> done;  // of one prompt, as soon as it is done
+  // Each new token when it is chosen; not called with beam search.
+  std::function<void(size_t prompt, size_t sequence, int32_t token)> token;
+  // The sequences of one prompt when all of them are done.
+  std::function<void(std::vector<Generated>)> done;
 };
 
-// Checks that every prompt has tokens of the vocabulary and room for a new one. `positions` is the
-// model's maximum.
+// H2504: a prompt is empty or has an id that is not below `vocab`. H2503: a prompt leaves no place for a new token.
+// `positions`: the model's maximum length.
 Status check_prompts(std::span<const Prompt> prompts, const GenerationConfig& config, int64_t vocab,
                      int64_t positions);
 
-// For encoder-decoders: checks that every source has tokens of the vocabulary and at most the
-// model's positions.
+// Checks the sources of an encoder-decoder; accepts all prompts of other models. H2504: a source is empty or has an id
+// outside the encoder's vocabulary. H2503: a source is longer than the model's positions.
 Status check_sources(std::span<const Prompt> prompts, const ModelConfig& model);
 
-// The limits for `batch` prompts at a time: their rows and the longest of all.
+// The cache limits to run `batch` of the prompts at a time: the rows of `batch` prompts, and the lengths of the
+// longest prompt, sequence and source of all.
 CacheLimits limits_for(std::span<const Prompt> prompts, const GenerationConfig& config,
                        const ModelConfig& model, int64_t batch);
 
 class Generator {
  public:
-  // Compiles the programs, allocates all memory and reads the weights. Prompts must stay within the
-  // limits.
+  // Compiles the programs, allocates all memory and reads the weights. Prompts given to run() must stay within
+  // `limits`. `backend` must outlive the generator. Errors of build_cached_programs(), Session and load_weights().
   static Result<std::unique_ptr<Generator>> make(const Pretrained& model, const CacheLimits& limits,
                                                  const Backend& backend);
-  // A generator on a session that already has the programs of build_cached_programs(model.config,
-  // limits). It uses the session's current weights; both must outlive the generator.
+  // A generator on a session that already has the programs of build_cached_programs(model.config, limits), such as a
+  // training session. It uses the session's current weights. `session` must outlive the generator.
   static std::unique_ptr<Generator> over(Session& session, const Pretrained& model,
                                          const CacheLimits& limits);
 
-  // Results in the order of prompts and sequences. Errors: of settings and prompts H2502 to H2504;
-  // H2505.
+  // Generates for all prompts. The results are sorted by prompt, then by sequence. Errors: those of
+  // check_generation() (H2501), check_prompts() and check_sources() (H2503, H2504); H2502 stop strings without a
+  // tokenizer; those of Batcher::Request::done (H2505, H2507). The first error ends the run.
   Result<std::vector<Generated>> run(std::span<const Prompt> prompts,
                                      const GenerationConfig& config,
                                      const GenerateCallbacks& callbacks = {});
 
   const Session& session() const { return *session_; }
-  // Times of all runs so far.
+  // Totals of all runs so far.
   const Batcher::Times& times() const { return batcher_->times(); }
 
  private:

@@ -1,5 +1,5 @@
-// Pages of a KV cache with reference counts: sequences with the same beginning share its pages
-// until one writes.
+// Pages of a KV cache with reference counts. Sequences that begin with the same tokens share the pages of these tokens
+// until one of them writes to a page.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace hone {
 
-using PageList = std::vector<int32_t>;
+using PageList = std::vector<int32_t>;  // numbers of pages
 
 class PagePool {
  public:
@@ -17,9 +17,11 @@ class PagePool {
     for (int64_t i = pages; i-- > 0;) free_.push_back(static_cast<int32_t>(i));
   }
 
-  int32_t take();  // a Bug if none is free: the caller planned for its worst case
-  PageList share(const PageList& pages);  // adds one user
-  void drop(PageList& pages);             // removes one user; empties the list
+  // Returns a free page, which then has one user. A Bug if no page is free: callers reserve their worst case before.
+  int32_t take();
+  PageList share(const PageList& pages);  // adds a user to each page; returns the same list
+  // Removes a user from each page, frees the pages that have no user left, and empties the list.
+  void drop(PageList& pages);
   bool shared(int32_t page) const { return users_[static_cast<size_t>(page)] > 1; }
 
  private:

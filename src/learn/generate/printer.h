@@ -1,4 +1,4 @@
-// Continuations as text or JSON lines, in the order of the prompts.
+// Prints generated sequences as text or as JSON lines, in the order of the prompts.
 //
 //   GenerationPrinter printer({.json = true}, model, rows, prompts, config, print_out);
 //   HONE_TRY(generator->run(prompts, config, printer.callbacks()));
@@ -15,23 +15,25 @@
 namespace hone {
 
 struct PrintOptions {
-  bool json =
-      false;  // {"prompt" or "prompt_tokens", "text", "tokens", "score" of beams}, one a line
-  bool full_text = false;         // prompt and continuation
-  bool counts_sequences = false;  // every text has a header with its number
-  size_t prefix_bytes = 0;        // at the start of each prompt, not shown
-  std::string stop_token = "";    // cuts a text; "": nothing does
+  // One JSON object a line for each sequence: "prompt" or "prompt_tokens", "text", "tokens" and, with beam search,
+  // "score". false: the text alone.
+  bool json = false;
+  bool full_text = false;         // print the prompt in front of the generated text
+  bool counts_sequences = false;  // print "=== GENERATED SEQUENCE 1 ===" before each text
+  size_t prefix_bytes = 0;        // bytes at the start of each prompt that are not printed
+  std::string stop_token = "";    // a generated text is cut before it; "": no cut
 };
 
 class GenerationPrinter {
  public:
   using Sink = std::function<void(std::string_view)>;
-  // All but the options must outlive it. A single continuation without beams, JSON and stop_token is written as it
-  // comes.
+  // `model`, `rows` and the memory of `prompts` must outlive the printer. `sink` gets the output piece by piece. If
+  // there is a single sequence, without beam search, JSON and stop_token, it is printed token by token; otherwise a
+  // prompt is printed when it and all prompts before it are done.
   GenerationPrinter(PrintOptions options, const Pretrained& model,
                     const std::vector<PromptRow>& rows, std::span<const Prompt> prompts,
                     const GenerationConfig& config, Sink sink);
-  GenerateCallbacks callbacks();  // for one run
+  GenerateCallbacks callbacks();  // for one call of Generator::run()
 
  private:
   std::span<const int32_t> text_before(size_t prompt) const;
@@ -51,8 +53,8 @@ class GenerationPrinter {
   const bool beams_, several_;
   bool begun_ = false;
   std::optional<StreamingDecoder> stream_;
-  std::map<size_t, std::vector<Generated>>
-      waiting_;  // by prompt, until those before it are printed
+  // Results of prompts that wait for an earlier prompt to be printed, by prompt.
+  std::map<size_t, std::vector<Generated>> waiting_;
   size_t next_ = 0, count_ = 0;
 };
 

@@ -1,29 +1,30 @@
-// The programs of generation: a forward pass over new tokens whose keys and values join those in a
-// paged cache. Letters: T new tokens, S sequences, B pages a sequence may use, V vocabulary.
+// The programs of generation. Each is a forward pass over new tokens that reads earlier keys and values from a paged
+// cache and adds the new ones to it. Letters: T new tokens, S sequences, B pages that a sequence may use, V
+// vocabulary, G key/value heads, D head size.
 //
 //   inputs  ids i32[T], positions i32[T]    new tokens of all sequences, one after another
-//           cu_seqlens i32[S+1]             their boundaries; tokens past the last one are idle
-//           cu_cache i32[S+1]               cumulative lengths in the cache, with the new tokens
-//           block_table i32[S,B]            pages of a sequence, in order
-//           slots i32[T]                    page * page size + offset of each new token; -1: idle
-//           rows i32[S]                     tokens whose logits are wanted; -1: none, zeros
+//           cu_seqlens i32[S+1]             boundaries of the sequences; tokens after the last are ignored
+//           cu_cache i32[S+1]               cumulative lengths in the cache, new tokens included
+//           block_table i32[S,B]            pages of each sequence, in order
+//           slots i32[T]                    place of each new token: page * page size + offset; -1: ignored
+//           rows i32[S]                     indices of the tokens after which logits are computed; -1: zeros
 //   output  logits f32[S,V]
-//   states  the weights, and cache.<layer>.k|v f32[pages, page, G*D]
+//   states  the weights, and cache.<layer>.k|v f32[pages, page size, G*D]
 //
-// Families whose layers carry states (Family::carries_states) have two inputs more, state_from and state_to
-// i32[S]: the row of a sequence's states before and after the run; -1: none. Their states are
-// carried.<layer>.<which> f32[rows, 1, width].
+// Some families have layers that carry a state from token to token (Family::carries_states). They have two further
+// inputs i32[S]: the rows state_from and state_to are those from which a sequence's states are read and to which they
+// are written; -1: no row. The states are carried.<layer>.<which> f32[rows, 1, width].
 //
-// Sequences of any lengths share a program without padding: prefill is a program of many tokens,
-// decoding one of T = S. All programs of a session share weights and cache by the states' names.
+// Sequences of any lengths share a program without padding. Prefill is a program of many tokens; decoding is one with
+// T = S. All programs of a session use the same weights and cache, because their states have the same names.
 //
-// Encoder-decoders: an encoding program reads whole sources, Te tokens of S sequences, and puts
-// their keys and values for the decoder's layers into pages of another cache; decoding reads those.
-// It has T = S, one token for each sequence, also for the tokens that the decoder starts with.
+// Encoder-decoders have two kinds of programs. An encoding program reads whole sources, Te tokens of S sequences, and
+// writes their keys and values for each layer of the decoder into the pages of a second cache. A decoding program
+// reads both caches. It has T = S: one token for each sequence, also while it reads the decoder's first tokens.
 //
-//   encoding    encoder_ids, encoder_positions, cross_slots i32[Te], encoder_cu_seqlens i32[S+1]
-//   decoding    besides those above: cu_cross i32[S+1], cross_table i32[S,Bx]
-//   states      cross.<layer>.k|v f32[source pages, page, G*D]
+//   encoding    inputs encoder_ids, encoder_positions, cross_slots i32[Te], encoder_cu_seqlens i32[S+1]
+//   decoding    further inputs cu_cross i32[S+1], cross_table i32[S,Bx] (Bx pages that a source may use)
+//   states      cross.<layer>.k|v f32[source pages, page size, G*D]
 #pragma once
 
 #include "engine/passes/store_weights.h"
@@ -31,33 +32,35 @@
 
 namespace hone {
 
+// The sizes of one program.
 struct CachedShape {
-  int64_t tokens = 0;     // T
+  int64_t tokens = 0;     // T, or Te
   int64_t sequences = 0;  // S
-  int64_t pages = 0;      // in the cache
+  int64_t pages = 0;      // of the whole cache
   int64_t page = 0;       // tokens of a page
   int64_t blocks = 0;     // B
-  // Encoder-decoders; 0: the model has no encoder.
-  int64_t source_pages = 0, source_blocks = 0;  // Bx
-  bool encodes = false;                         // tokens and sequences are those of sources
-  int64_t state_rows = 0;                       // families that carry states
+  // source_pages: pages of the whole second cache; 0: the model has no encoder. source_blocks: Bx.
+  int64_t source_pages = 0, source_blocks = 0;
+  bool encodes = false;    // true: an encoding program
+  int64_t state_rows = 0;  // rows of the carried states; only if Family::carries_states
 };
 
-// Builds the program without any pass; its pipeline is forward_pipeline().
+// Builds one program before any pass is run on it. Its passes are those of forward_pipeline().
 Program build_cached_program(const ModelConfig& config, const CachedShape& shape,
                              const std::string& name);
 
-// Largest needs of one run of generation.
+// The most that one run of generation needs. The programs and the cache are made for these sizes.
 struct CacheLimits {
-  int64_t rows = 1;            // sequences alive at once
-  int64_t tokens = 0;          // of one sequence, prompt and new ones
-  int64_t longest_prompt = 0;  // tokens; bounds the prefill programs
-  int64_t page = 32;
-  int64_t most_pages = 0;  // of the cache; 0: enough for `rows` sequences of `tokens` tokens
-  WeightStorage weights = WeightStorage::f32;  // form of the matrices
-  // Encoder-decoders: sources alive at once, and tokens of the longest.
+  int64_t rows = 1;            // sequences that generate at the same time
+  int64_t tokens = 0;          // tokens of the longest sequence, prompt included
+  int64_t longest_prompt = 0;  // tokens of the longest prompt; limits the prefill programs
+  int64_t page = 32;           // tokens of a page
+  int64_t most_pages = 0;      // of the cache; 0: enough for `rows` sequences of `tokens` tokens
+  WeightStorage weights = WeightStorage::f32;  // element type of the matrices in memory
+  // For encoder-decoders. sources: sources in use at the same time. longest_source: tokens of the longest one; 0: the
+  // model has no encoder.
   int64_t sources = 0, longest_source = 0;
-  int64_t most_source_pages = 0;  // 0: enough for `sources` of them
+  int64_t most_source_pages = 0;  // 0: enough for `sources` sources of `longest_source` tokens
   int64_t source_blocks() const { return (longest_source + page - 1) / page; }
   int64_t source_pages() const { return at_most(sources * source_blocks(), most_source_pages); }
   int64_t blocks() const { return (tokens + page - 1) / page; }
@@ -68,14 +71,15 @@ struct CacheLimits {
   static int64_t at_most(int64_t all, int64_t most) { return most > 0 && most < all ? most : all; }
 };
 
-// The shapes of the programs, by rising T in powers of two: for decoding (T = S) up to `rows`, for
-// prefill (S = rows) up to the tokens of all prompts, at most 512. Longer prompts take several
-// runs. Encoder-decoders have encoding programs instead, up to the tokens of the sources: at most
-// 1024, or the longest source.
+// The shapes of the programs, in ascending order of T. T is a power of two, or the last size:
+//   decoding  T = S, up to `rows`
+//   prefill   S = rows, T up to rows * longest_prompt, at most 512; more prompt tokens take several runs
+//   encoding  for encoder-decoders in place of prefill: S = sources, Te up to sources * longest_source, at most the
+//             larger one of 1024 and longest_source
 std::vector<CachedShape> cached_shapes(const CacheLimits& limits);
 std::string cached_name(const CachedShape& shape);  // "decode_8", "prefill_256", "encode_512"
 
-// Every program of the limits, after its passes.
+// Builds all programs of the limits and runs their passes. Errors: those of run_passes().
 Result<std::vector<Program>> build_cached_programs(const ModelConfig& config,
                                                    const CacheLimits& limits);
 

@@ -1,5 +1,5 @@
-// Finds whether a sequence has just completed one of several texts. The text must overlap the last
-// token, as in Transformers' StopStringCriteria, and may begin in the prompt.
+// Stop strings: decides whether the last token of a sequence has completed one of several texts. The text may begin in
+// the prompt, as in Transformers' StopStringCriteria.
 #pragma once
 
 #include <span>
@@ -10,8 +10,10 @@ namespace hone {
 
 class StopStrings {
  public:
-  // The tokenizer may be null if there are no texts.
+  // The tokenizer may be null if there are no texts. Both must outlive this object.
   StopStrings(const Tokenizer* tokenizer, const std::vector<std::string>& texts);
+  // Whether one of the texts occurs in the decoded sequence and overlaps its last token. `tokens`: prompt and new
+  // ones.
   bool hit(std::span<const int32_t> tokens) const;
 
  private:

@@ -1,4 +1,5 @@
-// Characters of JSON texts as bytes: sets of code points become edges over their UTF-8 forms.
+// Adds characters of JSON texts to an Automaton: sets of Unicode code points become edges over the bytes of their UTF-8
+// encoding.
 #pragma once
 
 #include <map>
@@ -8,35 +9,39 @@
 namespace hone {
 
 struct CodeSpan {
-  uint32_t first, last;  // both inside
+  uint32_t first, last;  // from `first` to `last`, inclusive
   auto operator<=>(const CodeSpan&) const = default;
 };
 using CodeSet = std::vector<CodeSpan>;
 
 inline constexpr uint32_t kLastCode = 0x10FFFF;
 
-// Sorted, without overlaps and without surrogates.
+// The same set, normalized: sorted, without overlaps, without surrogates (U+D800 to U+DFFF).
 CodeSet normalized(CodeSet set);
-// All code points that are not in a normalized set.
+// All code points that are not in `set`, which must be normalized; the result is normalized too.
 CodeSet complement(const CodeSet& set);
 bool contains_code(const CodeSet& set, uint32_t code);
 
-// Adds edges from `from` to `to` over the UTF-8 forms of a normalized set.
+// Adds ways from state `from` to state `to` for one character of a normalized set in UTF-8.
 void add_utf8(Automaton& a, int32_t from, int32_t to, const CodeSet& set);
 
-// Adds the characters of a normalized set as JSON strings write them: as they are, or by a short
-// escape (\" \\ \n \r \t \b \f). Other control characters are left out.
+// Adds ways from `from` to `to` for one character of a normalized set inside a JSON string: unescaped, or as one of the
+// short escapes \" \\ \n \r \t \b \f. Other control characters are left out.
 void add_string_chars(Automaton& a, int32_t from, int32_t to, const CodeSet& set);
 
-// The rules of strings that several places share.
+// Rules for parts of JSON that several places share. Each function returns the number of a rule, and creates the rule
+// at the first call.
 class StringRules {
  public:
   explicit StringRules(Automaton& a) : a_(a) {}
-  int32_t any_char();    // one character of a string, also as \uXXXX
-  int32_t any_string();  // with its quotes
+  int32_t any_char();    // one character inside a string, unescaped or escaped (\uXXXX included)
+  int32_t any_string();  // a string with its quotes
+  // A number with at most kMostDigits digits before and after the point, and 2 in the exponent.
   int32_t any_number();
-  int32_t white_space();               // one space, or a line break with at most 20 spaces or tabs
-  int32_t one_of(const CodeSet& set);  // one character of a normalized set
+  // One space, or a line break with at most 20 spaces or tabs after it.
+  int32_t white_space();
+  int32_t one_of(const CodeSet& set);  // one character of a normalized set inside a string
+  // Adds ways from state `from` to state `to` with white_space() and without it.
   void maybe_space(int32_t from, int32_t to);
 
  private:
@@ -48,7 +53,7 @@ class StringRules {
   std::map<CodeSet, int32_t> sets_;
 };
 
-inline constexpr int64_t kMostDigits =
-    15;  // of a whole number or a fraction: a double has them all
+// The most digits of a number before its point, and after it: a double represents 15 digits exactly.
+inline constexpr int64_t kMostDigits = 15;
 
 }  // namespace hone

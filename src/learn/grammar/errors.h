@@ -1,4 +1,4 @@
-// Error codes of the room: H251x.
+// Error codes of this folder: H251x. errors.def has their titles.
 #pragma once
 
 #include "base/core/error.h"

@@ -1,6 +1,6 @@
-// Follows an Automaton over the bytes of a text: all ways at once, as a set of states with the calls
-// that are open (Thompson's simulation with stacks). Sets that were met are kept as the states of a
-// deterministic automaton, so that most bytes cost one look-up.
+// Matches a text against an Automaton byte by byte. It follows all ways through the automaton at once: a set of
+// states, each with the stack of calls that are open (Thompson's simulation, with stacks). Each set that occurs is
+// kept as a state of a deterministic automaton, so most bytes cost one table look-up.
 //   Matcher m(automaton);
 //   int32_t at = m.state_of(m.begin());
 //   at = m.next(at, '{');                   // Matcher::kDead: no text of the language begins this way
@@ -18,43 +18,48 @@ namespace hone {
 
 class Matcher {
  public:
-  // A state and the frame that its rule returns to; {-1, -1}: the text is whole.
+  // A state of the Automaton, and the frame to which its rule returns (-1: it is the root rule). {-1, -1}: the text
+  // up to here is a text of the language.
   struct Way {
     int32_t state, frame;
     auto operator<=>(const Way&) const = default;
   };
-  using Ways = std::vector<Way>;  // sorted; they stay valid for the life of the matcher
+  using Ways = std::vector<Way>;  // sorted; valid as long as the matcher, even after forget()
   static constexpr int32_t kDead = -1;
 
   explicit Matcher(std::shared_ptr<const Automaton> automaton);
 
-  const Ways& begin() const { return begin_; }
-  // The number of a set; numbers hold until forget().
+  const Ways& begin() const { return begin_; }  // the ways before the first byte
+  // The number of a set of ways, valid until forget(). kDead for the empty set.
   int32_t state_of(const Ways& ways);
   const Ways& ways(int32_t state) const { return states_[static_cast<size_t>(state)].ways; }
+  // The number of the set after one more byte; kDead: no text of the language continues this way.
   int32_t next(int32_t state, uint8_t byte) {
     const auto& row = states_[static_cast<size_t>(state)].row;
     const int32_t known = row ? (*row)[byte] : kUnknown;
     return known != kUnknown ? known : find_next(state, byte);
   }
+  // whole: the text up to here is a text of the language. over: it is, and no byte can follow.
   static bool whole(const Ways& w) { return !w.empty() && w.front().state < 0; }
-  static bool over(const Ways& w) { return w.size() == 1 && whole(w); }  // nothing can follow
+  static bool over(const Ways& w) { return w.size() == 1 && whole(w); }
 
   size_t states() const { return states_.size(); }
   size_t frames() const { return frames_.size(); }
-  // Number of ways that next() and state_of() have followed: a measure of ambiguity's time and
-  // memory.
+  // The number of ways that next() and state_of() have followed so far. It measures the time and memory that an
+  // ambiguous language takes.
   int64_t work() const { return work_; }
-  void forget();  // the states, not the frames
+  void forget();  // drops all kept sets, and so their numbers; keeps the frames
 
  private:
   static constexpr int32_t kUnknown = -2;
+  // An open call: the state to continue at when the called rule ends, and the frame below it (-1: none).
   struct Frame {
-    int32_t to, below;  // -1: none
+    int32_t to, below;
   };
   struct State {
     Ways ways;
-    std::unique_ptr<std::array<int32_t, 256>> row;  // by byte, once one was asked
+    // Next state by byte; null until the first next().
+    std::unique_ptr<std::array<int32_t, 256>> row;
   };
   int32_t find_next(int32_t state, uint8_t byte);
   int32_t frame(int32_t to, int32_t below);
@@ -63,7 +68,7 @@ class Matcher {
   std::shared_ptr<const Automaton> automaton_;
   Ways begin_;
   std::vector<State> states_;
-  std::unordered_map<std::string, int32_t> numbers_;  // by the bytes of the ways
+  std::unordered_map<std::string, int32_t> numbers_;  // the bytes of a set of ways -> its number
   std::vector<Frame> frames_;
   std::unordered_map<uint64_t, int32_t> frame_numbers_;
   int64_t work_ = 0;

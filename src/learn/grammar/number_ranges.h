@@ -1,4 +1,4 @@
-// Numbers of JSON between two bounds, digit by digit.
+// Adds JSON numbers between two bounds to an Automaton, digit by digit.
 #pragma once
 
 #include <optional>
@@ -9,11 +9,12 @@ namespace hone {
 
 struct NumberBound {
   int64_t value = 0;
-  bool open = false;  // the bound itself is not allowed
+  bool open = false;  // exclusive: the bound itself is not allowed
 };
 
-// Adds the numbers between the bounds, whole ones alone or with at most 15 digits of a fraction
-// (without an exponent). Absent: at most 15 digits.
+// Adds ways from state `from` to state `to` for the numbers between `least` and `most`. whole: only integers; else also
+// numbers with at most 15 digits after the point. Numbers have no exponent. A bound that is absent, or larger, is the
+// largest number with 15 digits.
 void add_number_range(Automaton& a, int32_t from, int32_t to, std::optional<NumberBound> least,
                       std::optional<NumberBound> most, bool whole);
 

@@ -1,7 +1,7 @@
-// Regular expressions of JSON schemas (ECMA-262) as characters of JSON strings: literals, ".",
-// classes, \d \w \s and their opposites, groups, alternatives, repeats; "^" at the beginning and "$"
-// at the end of an alternative that is not in a group. The standard allows any text before
-// and after an alternative without them.
+// Adds the regular expressions of JSON schemas (key `pattern`, ECMA-262) to an Automaton, as characters inside JSON
+// strings. Supported are literals, ".", classes, \d \w \s \D \W \S, groups, alternatives and repeats. "^" may be at the
+// beginning and "$" at the end of an alternative that is not in a group. In the standard, an alternative without "^"
+// may have any text before it, and an alternative without "$" any text after it; so it is here.
 #pragma once
 
 #include "base/core/error.h"
@@ -9,8 +9,8 @@
 
 namespace hone {
 
-// Adds the texts of a pattern, without quotes, and returns the state after them. H2511: a part of
-// the pattern is not supported; H2512: it is not a pattern. Errors have no place.
+// Adds the texts of a pattern, without quotes, from state `from` on, and returns the state after them. Errors: H2511 a
+// part of the pattern is not supported; H2512 it is not a regular expression. The caller adds the place to an error.
 Result<int32_t> add_pattern(Automaton& a, StringRules& rules, int32_t from,
                             const std::string& pattern);
 

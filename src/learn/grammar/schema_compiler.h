@@ -1,7 +1,8 @@
-// Makes an Automaton of a JSON schema: each part becomes a rule (json_schema.h has the contract).
-//   schema_compiler.cc   what a part is: references, choices, types
-//   schema_objects.cc    objects          schema_arrays.cc    arrays
-//   schema_scalars.cc    strings, numbers
+// Compiles a JSON schema to an Automaton; json_schema.h has the contract. Each part of the schema becomes a rule.
+//   schema_compiler.cc   references, choices, types
+//   schema_objects.cc    objects
+//   schema_arrays.cc     arrays
+//   schema_scalars.cc    strings and numbers
 #pragma once
 
 #include <memory>
@@ -15,24 +16,26 @@ namespace hone {
 class SchemaCompiler {
  public:
   SchemaCompiler() : automaton_(std::make_shared<Automaton>()), rules_(*automaton_) {}
-  // H2511, H2512.
+  // Call only one of these, and only once. compile: the automaton of a schema, which must outlive the call; errors
+  // H2511 and H2512 as schema_automaton. any_object: the automaton of all objects.
   Result<std::shared_ptr<const Automaton>> compile(const OrderedJson& schema);
   std::shared_ptr<const Automaton> any_object();
 
  private:
-  static constexpr int kDeepestValue = 16;  // nesting of a value without a schema
+  // The most levels of nesting in a value without a schema.
+  static constexpr int kDeepestValue = 16;
 
-  // A way through a rule: from its start to its end.
+  // The start and end state of a rule. The functions that take it add a part of the schema between these states.
   struct Way {
     int32_t from, to;
   };
 
-  // The rule of a part, which is compiled later: parts may refer to each other.
+  // The rule of a part. The part itself is compiled later, since parts may refer to each other.
   int32_t rule_of(const SchemaPart& part);
   Status compile_part(Way way, const SchemaPart& part);
   Status compile_type(Way way, const SchemaPart& part, const std::string& type);
   Result<SchemaPart> referred(const SchemaPart& part);
-  // The member of an object, null if there is none; found by an index, as $defs may be large.
+  // A member of an object; null if there is none. Uses an index, since $defs may be large.
   const OrderedJson* member_of(const OrderedJson& object, const std::string& key);
   Status add_choices(Way way, const SchemaPart& part, const char* key);
   Status add_values(Way way, const SchemaPart& part);
@@ -45,7 +48,7 @@ class SchemaCompiler {
 
   struct Member {
     std::string name;
-    int32_t rule;  // name and value
+    int32_t rule;  // the rule for name and value
     bool required;
   };
   Status add_object(Way way, const SchemaPart& part);
@@ -69,7 +72,7 @@ class SchemaCompiler {
   StringRules rules_;
   std::unordered_map<const OrderedJson*, int32_t> known_;
   std::unordered_map<const OrderedJson*, std::unordered_map<std::string, const OrderedJson*>>
-      indexes_;  // by object, of its members
+      indexes_;  // for each object an index of its members
   std::vector<std::pair<int32_t, SchemaPart>> pending_;
   std::unordered_map<int, int32_t> values_, objects_, arrays_;  // by depth
 };

@@ -1,11 +1,12 @@
-// The tokens that may follow a text so that it can still become a text of a language. For a
+// Computes which tokens may follow in a generated text so that it can still become a text of a language. For a
 // sequence:
 //   TokenMasks masks({automaton, trie}, {eos});
 //   TokenMasks::Place place = masks.begin();
-//   if (!masks.allowed(place, bits)) ...          // too ambiguous, or no token fits
-//   masks.advance(place, token);
-//   if (Matcher::over(place)) ...                 // whole, and nothing can follow
-// End tokens are allowed where the text is whole, tokens without bytes never. One thread uses it.
+//   const auto bits = masks.allowed(place);       // empty: too ambiguous, or no token fits
+//   if (TokenMasks::has(bits, token)) masks.advance(place, token);
+//   if (Matcher::over(place)) ...                 // the text is complete, and nothing can follow
+// End tokens are allowed only if the text is complete. Tokens without bytes are never allowed. An object is for one
+// thread.
 #pragma once
 
 #include "learn/grammar/matcher.h"
@@ -21,25 +22,29 @@ struct TokenGrammar {
 
 class TokenMasks {
  public:
-  using Place = Matcher::Ways;  // of a sequence; any number of them at a time
+  // The state of one sequence; an object serves any number of sequences.
+  using Place = Matcher::Ways;
 
+  // `end_tokens` are the ids of the tokens that end a sequence, such as EOS.
   TokenMasks(TokenGrammar grammar, std::span<const int32_t> end_tokens);
 
   const Place& begin() const { return matcher_.begin(); }
-  // The bits of tokens that may follow, 64 a word: valid until the next call. Empty: none does, or
-  // the language is so ambiguous that the search was given up.
+  // The tokens that may follow as bits: bit id % 64 of word id / 64. Valid until the next call. Empty: no token may
+  // follow, or the language is so ambiguous that the search was given up.
   std::span<const uint64_t> allowed(const Place& place);
-  // False: the token may not follow.
+  // Moves `place` over the bytes of a token. False if the token may not follow or has no bytes; `place` is then
+  // unchanged.
   bool advance(Place& place, int32_t token);
 
+  // Whether the bit of a token is set.
   static bool has(std::span<const uint64_t> bits, int32_t token) {
     const auto i = static_cast<size_t>(token);
     return i / 64 < bits.size() && (bits[i / 64] >> i % 64 & 1) != 0;
   }
 
  private:
-  // Bounds of one search, for languages from outside.
-  static constexpr int64_t kMostWork = 1 << 19;  // ways that are followed
+  // Limits of one search, since schemas come from unknown users.
+  static constexpr int64_t kMostWork = 1 << 19;  // ways that are followed (Matcher::work)
   static constexpr size_t kMostStates = 4096, kMostMasks = 64, kMostFrames = 1 << 18;
   bool find(int32_t from, std::vector<uint64_t>& bits);
   void forget();
@@ -47,8 +52,9 @@ class TokenMasks {
   TokenGrammar grammar_;
   Matcher matcher_;
   std::vector<int32_t> end_tokens_;
-  std::unordered_map<int32_t, std::vector<uint64_t>> masks_;  // by the matcher's state
-  std::vector<int32_t> at_;                                   // states by depth of the walk
+  std::unordered_map<int32_t, std::vector<uint64_t>> masks_;  // by state of the matcher
+  // State of the matcher by depth in the trie.
+  std::vector<int32_t> at_;
 };
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// The tokens of a vocabulary by their bytes, as a trie in preorder: a walk that leaves out a branch
-// jumps to its end. It is built once for a tokenizer.
+// The tokens of a vocabulary by their bytes, as a trie whose nodes are stored in preorder. So a walk over the trie can
+// skip a branch by a jump to its end. Build it once for a tokenizer.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,17 @@ class TokenTrie {
  public:
   struct Node {
     uint8_t byte;
-    uint16_t depth;        // 1: the first byte of a token
-    int32_t end;           // the node after this one's branch
-    int32_t tokens, most;  // ids()[tokens, most): tokens whose last byte this is
+    uint16_t depth;        // number of bytes up to this node; 1: the first byte of a token
+    int32_t end;           // the index of the first node after the branch of this node
+    int32_t tokens, most;  // for ids(): the range of the tokens that end at this node
   };
-  static constexpr size_t kLongest = 256;  // bytes; longer tokens are left out
+  static constexpr size_t kLongest = 256;  // the most bytes of a token; longer ones are left out
 
-  // `bytes_of` gives the bytes that a token below `count` adds to a text; "": it is left out.
+  // `count` is the number of token ids. `bytes_of` returns the bytes that a token adds to a text; "": it is left out.
   TokenTrie(int64_t count, const std::function<std::string_view(int32_t)>& bytes_of);
 
   std::span<const Node> nodes() const { return nodes_; }
+  // The ids of the tokens whose bytes are those from the root to this node.
   std::span<const int32_t> ids(const Node& n) const {
     return std::span(ids_).subspan(static_cast<size_t>(n.tokens),
                                    static_cast<size_t>(n.most - n.tokens));

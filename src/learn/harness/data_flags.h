@@ -1,4 +1,4 @@
-// Turns the data flags of tasks with two columns or more into local files for each split.
+// Finds the local files of each split from the data flags, for tasks whose rows have two columns or more.
 #pragma once
 
 #include "learn/data/rows/glue_tasks.h"
@@ -7,26 +7,30 @@
 namespace hone {
 
 struct LabelSources {
+  // Files of each split; empty: the split is not wanted or does not exist. `mismatched` and `test_mismatched` are the
+  // second validation and test sets of MNLI.
   std::vector<std::string> train, validation, mismatched, test, test_mismatched;
-  std::string dev_ids;  // MRPC: the rows of `train` that belong to `validation` (mrpc_dev_ids.h)
-  LabelNames labels;    // from the data set's README.md
-  std::vector<std::string> notes;  // for the summary of the run, one sentence each
+  // Only for MRPC: a file with the ids of the rows of `train` that belong to `validation` (mrpc_dev_ids.h); "": none.
+  std::string dev_ids;
+  LabelNames labels;               // names of the labels from the data set's README.md
+  std::vector<std::string> notes;  // notes for the summary of the run, one sentence each
 };
 
 struct LabelSourceRequest {
-  DatasetRequest dataset;  // name "": the files or the folder; without these the task's own
-  bool glue = true;        // GLUE's tasks are allowed
-  const GlueTask* task = nullptr;
-  std::string data_dir;
+  // The data set. If its name is "", the files below are used, else data_dir, else GLUE's data set of `task`.
+  DatasetRequest dataset;
+  bool glue = true;                // whether error messages propose --task_name
+  const GlueTask* task = nullptr;  // the GLUE task; null: none
+  std::string data_dir;            // a folder of GLUE's download; "": none
   std::vector<std::string> train_file, validation_file, mismatched_file, test_file;
   bool want_train = true, want_validation = false, want_test = false;
 };
 
-// Finds the files. A data set takes precedence over files, and files over the folder. The
-// validation rows of a data set are `validation`, or else `validation_matched` with
-// `validation_mismatched` beside it; the same holds for rows to predict. A folder of prepared
-// shards gives every split that it holds. Errors: those of dataset.h and fetch.h, H2101 if nothing
-// is named or data_dir lacks a file.
+// Finds the files. A data set takes precedence over files, and files take precedence over data_dir. The validation rows
+// of a data set are its split `validation`; if it has none, its split `validation_matched`, and `mismatched` is its
+// split `validation_mismatched`. The rows to predict follow the same rule with the split `test`. A folder of prepared
+// shards gives every wanted split that it holds. Errors: those of dataset.h and fetch.h; H2101 no data are named, or
+// data_dir lacks a file.
 Result<LabelSources> find_label_sources(const LabelSourceRequest& request);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Error codes of the room learn/harness: H2413 to H2415.
+// Error codes of this folder: H2413 to H2415. errors.def has their titles.
 #pragma once
 
 #include "base/core/error.h"

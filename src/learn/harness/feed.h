@@ -1,5 +1,4 @@
-// Chooses the rows of each optimizer step and each evaluation: from memory, mapped shards or
-// streams.
+// Chooses the rows of each optimizer step and each evaluation, from rows in memory, mapped shards or streams.
 #pragma once
 
 #include "learn/data/batches/steps.h"
@@ -9,42 +8,47 @@
 
 namespace hone {
 
-// Some rows of `data`.
 struct TakenRows {
   const ExampleRows* data = nullptr;
-  BatchRows rows;
+  BatchRows rows;  // indices into `data`
 };
 
 class RowFeed {
  public:
-  // The settings and the examples must outlive the feed, which reads their streams. Errors: H2113
-  // no row to train on, H0117 a mapped file changed.
+  // The settings and the examples must outlive the feed. Errors: H2113 there is no row to train on; H0117 a mapped file
+  // was changed.
   static Result<RowFeed> make(const TaskSettings& s, Examples& examples);
 
-  bool evaluates() const { return x_->eval || x_->eval_stream; }
+  bool evaluates() const { return x_->eval || x_->eval_stream; }  // there are rows to evaluate
+  // The number of training rows; for a stream, the rows of max_steps steps.
   int64_t train_rows() const { return train_rows_; }
-  const std::optional<StepCount>& steps() const { return steps_; }
+  const std::optional<StepCount>& steps() const { return steps_; }  // nullopt: no training rows
   bool streams() const { return x_->train_stream || x_->eval_stream; }
-  // The order of rows, for the fingerprint.
+  // The facts that decide the order of rows, for the run's fingerprint.
   Json order_effect() const;
-  void reserve();  // after it no step allocates
+  void reserve();  // allocates the memory of all steps; afterwards no step allocates
 
-  // The rows of all ranks. Valid until the next call.
+  // The rows of optimizer step `step` (from 0), of all ranks. Valid until the next call. Errors: those of the stream;
+  // H2113 a stream has less than one batch and --dataloader_drop_last is set.
   Result<TakenRows> rows_of_step(int64_t step);
-  // Appends the rows of a step of rows in memory, in their order; returns their epoch. For data that are made ready
-  // before their step.
+  // Appends the indices of a step's rows in their order and returns the step's epoch. Only for rows in memory. For
+  // tasks that prepare data before the step.
   int64_t append_rows_of(int64_t step, std::vector<int64_t>& rows);
-  void give_up_step() { given_up_ = true; }  // a stop came: data_place() stays before the step
+  // Call this if a stop interrupts the step: data_place() is then the place before the step.
+  void give_up_step() { given_up_ = true; }
+  // The place of the next step's rows in the training stream; null if training rows are not streamed.
   Json data_place() const;
-  // Errors: H2405 if the checkpoint's run did not stream.
+  // Continues the training stream at `place`, a value of data_place(). Does nothing if training rows are not streamed.
+  // `name`: the checkpoint, for messages. Errors: H2405 `place` is null, because the checkpoint's run did not stream;
+  // those of the stream.
   Status seek(const Json& place, const std::string& name);
 
-  // Starts an evaluation of rows [begin, end); streams are read from start to end.
+  // Starts an evaluation of rows [begin, end). A stream is read from its start to its end, whatever the range is.
   Status begin_evaluation(int64_t begin, int64_t end);
-  // Starts one of these rows in memory, in this order.
+  // Starts an evaluation of the rows with these indices, in this order. Only for rows in memory.
   void begin_evaluation(std::vector<int64_t> rows);
-  int64_t evaluation_rows() const;  // 0: unknown
-  // The next rows, at most `most`; none at the end.
+  int64_t evaluation_rows() const;  // number of rows to evaluate; 0: unknown
+  // The next rows of the evaluation, at most `most`; no rows at the end.
   Result<TakenRows> next_evaluation(int64_t most);
 
  private:

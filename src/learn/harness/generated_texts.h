@@ -1,25 +1,27 @@
-// Generated texts, with run_summarization's metrics and files.
+// Metrics and files of generated texts, as in Transformers' example script run_summarization.
 #pragma once
 
 #include "learn/tokenizers/tokenizer.h"
 
 namespace hone {
 
-// gen_len: the mean number of tokens without padding; the decoder's start token counts.
+// The metric gen_len: the mean number of tokens of a generated text. Padding is not counted; the decoder's start tokens
+// are.
 class GeneratedLengths {
  public:
-  explicit GeneratedLengths(int32_t pad) : pad_(pad) {}
+  explicit GeneratedLengths(int32_t pad) : pad_(pad) {}  // `pad`: id of the padding token
+  // Adds a text. `start`: the tokens that the decoder starts with. `tokens`: the generated tokens.
   void add(std::span<const int32_t> start, std::span<const int32_t> tokens);
-  double mean() const;  // NaN without texts
+  double mean() const;  // NaN if no text was added
 
  private:
   int32_t pad_;
   int64_t tokens_ = 0, texts_ = 0;
 };
 
-// A line of generated_predictions.txt: without surrounding white space. Unless the tokenizer is a
-// byte-level BPE, spaces that some tokenizers leave before punctuation are removed (Transformers'
-// clean_up_tokenization_spaces). Line breaks inside stay.
+// The text as a line of generated_predictions.txt. Removes white space around the text and, unless the tokenizer is a
+// byte-level BPE, spaces before punctuation (Transformers' clean_up_tokenization_spaces). Line breaks inside the text
+// stay.
 std::string prediction_line(std::string text, const Tokenizer& tokenizer);
 
 }  // namespace hone

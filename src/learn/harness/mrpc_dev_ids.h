@@ -1,5 +1,5 @@
-// MRPC in its first form: one file of pairs for training, and the ids of the pairs that GLUE
-// evaluates on.
+// The original download of GLUE's task MRPC: one file with the pairs of training and validation, and a file with the
+// ids of the validation pairs.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,9 @@
 
 namespace hone {
 
-// Keeps the rows whose columns `#1 ID` and `#2 ID` are a line of the file `dev_ids` (`evaluated`),
-// or all other rows. Errors: H01xx of the file, H2109 if the columns are missing.
+// Returns a reader of some of the rows. `evaluated` true: the rows whose columns `#1 ID` and `#2 ID`, joined by a tab,
+// are a line of the file `dev_ids`. False: all other rows. Errors: those of reading the file; H2109 the columns are
+// missing.
 Result<std::unique_ptr<RowReader>> pick_by_dev_ids(std::unique_ptr<RowReader> rows,
                                                    const std::string& dev_ids, bool evaluated);
 

@@ -1,5 +1,5 @@
-// A micro-batch as named tensors: a program's inputs, filled in place in the session's memory, or
-// its outputs.
+// A micro-batch as named tensors: the inputs of a program, to fill in the session's memory, or its outputs, to read
+// from there.
 #pragma once
 
 #include "engine/session/session.h"
@@ -13,18 +13,19 @@ class Batch {
   Batch(Batch&&) = default;
   Batch& operator=(Batch&&) = default;
 
-  void add(std::string name, std::span<std::byte> bytes) {
+  void add(std::string name, std::span<std::byte> bytes) {  // the memory stays the caller's
     tensors_.push_back({std::move(name), bytes});
   }
   bool has(std::string_view name) const { return find(name) != nullptr; }
-  // The values of the tensor, row-major. Asking for a name that the program lacks is a bug.
+  // The values of the tensor, row-major. T is its element type; this is not checked. A name that the program does not
+  // have is a bug.
   template <class T>
   std::span<T> get(std::string_view name) const {
     const Tensor* t = find(name);
     HONE_BUG_IF(t == nullptr, "the program has no tensor {}", name);
     return {reinterpret_cast<T*>(t->bytes.data()), t->bytes.size() / sizeof(T)};
   }
-  // Empty if there is none.
+  // The values of the tensor; empty if the program has no tensor of this name.
   template <class T>
   std::span<T> get_if(std::string_view name) const {
     return has(name) ? get<T>(name) : std::span<T>();
@@ -43,8 +44,9 @@ class Batch {
   std::vector<Tensor> tensors_;
 };
 
-// The tensors of a program. They are in the session's memory and valid as long as the session.
-// Write inputs just before the program runs and read outputs just after: programs share memory.
+// The inputs or outputs of a program. `program`: its index in the session. The tensors are in the session's memory and
+// valid as long as the session. Programs share memory: write inputs just before the program runs, and read outputs
+// just after it.
 Batch inputs_of(Session& session, size_t program);
 Batch outputs_of(const Session& session, size_t program);
 

@@ -1,5 +1,5 @@
-// Rows with a label or a target for prepared shards: hone prepare of tasks that do not train on
-// plain text (text_source.h).
+// Makes the rows of prepared shards (`hone prepare`) for tasks whose rows have a label or a target. Tasks that train on
+// plain text use text_source.h.
 #pragma once
 
 #include "base/core/threads.h"
@@ -13,34 +13,36 @@ namespace hone {
 struct Task;
 
 struct PreparedSource {
-  // From now on, read all splits that the data flags name.
+  // Sets do_train, do_eval and do_predict of the task's settings to the splits that the data flags name.
   std::function<void()> choose_splits;
-  // The files of the settings. Errors: those of data_flags.h.
+  // The files that the settings name. Errors: those of data_flags.h.
   std::function<Result<LabelSources>()> sources;
-  // Everything besides the files that decides the rows. H2413 if the model has no tokenizer.
+  // The settings and the tokenizer that decide the rows, besides the files. Errors: H2413 the model has no tokenizer.
   std::function<Result<OrderedJson>(const Pretrained&)> shard_settings;
-  // Errors: those of the task's data.
+  // Reads the rows of each split. `notes` receives notes on the data, one sentence each. Errors: those of the task's
+  // data.
   std::function<Result<std::vector<RowSplit>>(const Pretrained&, const LabelSources&, ThreadPool&,
                                               std::vector<std::string>& notes)>
       splits;
-  bool splits_by_file = false;  // the rows of a file do not depend on the other files
+  bool splits_by_file = false;  // true: the rows of a file do not depend on the other files
 };
 
-// Choices of --data_format: "" for the file's extension, and the formats of the shelf; `with_text`:
-// also the format whose rows are lines.
+// The choices of --data_format: "" (by the file's extension) and the names of all formats. `with_text`: also the format
+// "text", in which each line is a row.
 std::vector<std::string> data_formats(bool with_text);
-// The source for the flags that all such tasks share.
+// A request for the data that the flags common to these tasks name. `test_file`: files of rows to predict.
 LabelSourceRequest named_sources(const TaskSettings& s, const std::vector<std::string>& test_file);
-// Turns on all splits of the flags; without any file, flags name a data set, folder or task.
+// Sets do_train, do_eval and do_predict to the splits that the flags name. If they name a data set or no file at all,
+// training and validation are set.
 void want_named_splits(TaskSettings& s, const std::vector<std::string>& test_file);
-// Each split with its files, globs expanded.
+// The splits that have files, with their files. Replaces patterns such as *.jsonl by the files that match.
 Result<std::vector<PreparedFiles>> split_files(const LabelSources& sources);
 
-// SHA-256 of tokenizer.json, independent of spaces and the order of keys.
+// SHA-256 of the tokenizer's tokenizer.json, in hexadecimal. Spaces and the order of keys do not change it.
 std::string tokenizer_hash(const Tokenizer& tokenizer);
-// Adds to `j` the settings of `schema` that decide `rows` and `reading` (learn/train/ledger.h);
-// those of reading only with `all` or if they differ from the default. `chosen`: values of the
-// model or the data set that replace them.
+// Adds to `j` the settings of `schema` that decide `rows` or `reading` (learn/train/ledger.h), by name. Settings of
+// `reading` are added only if `all` is true or if their value differs from the default. `chosen`: values that replace
+// those of the settings, because the model or the data set decides them.
 void add_row_settings(const Schema& schema, const OrderedJson& chosen, bool all, OrderedJson& j);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// The parts of a project of `hone init`: rows, a tiny model and flags that fit them.
+// The parts of a sample project that `hone init` writes for a task: rows, a tiny model, and the flags to train on them.
 #pragma once
 
 #include <map>
@@ -8,24 +8,27 @@
 
 namespace hone {
 
-// Sentence i is always the same.
+// A sentence for sample rows: "The ferry to <place> leaves at <time>. There was <weather> in the morning, ...".
 struct SampleSentence {
   std::string place, time, weather;
-  std::string text() const;
-  std::string prompt() const;  // a fact with a question; answer() follows from it
-  std::string answer() const;
-  bool is_good() const;  // of the weather: half of them
+  std::string text() const;    // the whole sentence
+  std::string prompt() const;  // "The ferry to the lake leaves at noon. When does it leave?"
+  std::string answer() const;  // " At noon."
+  bool is_good() const;        // the weather is sun, wind or snow: a label for classification
 };
+// Sentence number i, from 0. The same i always gives the same sentence.
 SampleSentence sample_sentence(int i);
 
 struct SampleProject {
   TinyModel model;
-  OrderedJson (*row)(int i) = nullptr;
-  const char* other_columns = nullptr;  // of rows in other forms, for advice: "messages"
-  // Data that are not rows of a file, in place of `row`: path below the folder of data -> bytes.
+  OrderedJson (*row)(int i) = nullptr;  // row number i of the data file
+  // For advice: other columns in which the task accepts its data, such as "messages"; null: none.
+  const char* other_columns = nullptr;
+  // Data in several files, instead of `row`. Returns the bytes of each file by its path in the data folder.
   std::map<std::string, std::string> (*files)() = nullptr;
-  OrderedJson keys = OrderedJson::object();   // of the recipe, beside those of every project
-  OrderedJson flags = OrderedJson::object();  // of hone train, and of the recipe's object `train`
+  OrderedJson keys = OrderedJson::object();  // keys to add to the project's recipe
+  // Flags of hone train, also in the recipe's object `train`.
+  OrderedJson flags = OrderedJson::object();
 };
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// The settings of every task.
+// The settings that all tasks have: those of training and those of the data.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace hone {
 
-// The training rows.
+// The settings that name the data and choose its rows.
 struct DataSettings {
 #define HONE_SETTINGS "learn/harness/data_settings.def"
 #define HONE_BIND_IN_CC
@@ -28,32 +28,35 @@ struct TaskSettings : TrainSettings, DataSettings {
   ~TaskSettings();
   void bind(Schema& schema);
 
-  // The seed of the order of training rows.
+  // The seed for the order of training rows: data_seed or, if it is not set, seed.
   uint64_t order_seed() const { return static_cast<uint64_t>(data_seed.value_or(seed)); }
-  // The order of `rows` training rows in each epoch.
+  // The order of the training rows in each epoch. `rows`: their number.
   RowOrder training_order(int64_t rows) const {
     return shuffles() ? RowOrder::shuffled(rows, order_seed()) : RowOrder::sequential(rows);
   }
 
-  // From the start of a run; the command calls it.
+  // Sets the next three members from the start of the run. The command calls it.
   void begin_from(const TrainStart& start);
-  // The split into micro-batches of the checkpoint that the run resumes; none: a new run, or the
-  // checkpoint has none.
+  // The split into micro-batches of the checkpoint to resume from; nullopt: a new run, or the checkpoint has none.
   std::optional<Split> split;
-  std::string continued_from;
-  bool has_ended = false;  // nothing is left to train: the weights are those of the output folder
-  // Standard output, for tasks whose lines other programs read; the command sets it.
+  std::string continued_from;  // the checkpoint to resume from; "": a new run
+  // The run has ended before and nothing is left to train. The final weights are in the output folder.
+  bool has_ended = false;
+  // Writes to standard output, for tasks whose output other programs read. The command sets it; the default does
+  // nothing.
   std::function<void(std::string_view)> print;
-  // Receives the rows of an evaluation; null: not needed. The command sets it.
+  // Receives the rows of an evaluation; null: they are not needed. The command sets it.
   std::shared_ptr<ExampleScores> example_scores;
 };
 
-// Whether the setting exists and the user gave it.
+// Whether the schema has this setting and the user gave it a value.
 bool has_given(const Schema& schema, const std::string& name);
-// H0210 with the name of the flag if rows have one token: nothing to learn from.
+// H0210 if rows have fewer than 2 tokens, because there is no next token to learn. `flag`: the flag that sets their
+// length, without dashes.
 Status check_row_tokens(const std::string& flag, int64_t tokens);
 
-// A read-only schema of an object with settings of its own (bind_own).
+// A read-only schema of all settings of a task's settings object. Own: derives from TaskSettings and binds its own
+// settings in bind_own().
 template <class Own>
 Schema schema_of(const Own& s) {
   Schema schema("hone train", "");

@@ -1,4 +1,5 @@
-// Shards of single files, kept by all that decides their rows: hone prepare --shard_cache.
+// A cache of prepared shards for `hone prepare --shard_cache`. It has the shards of each data file alone, under a hash
+// of the file's content, the settings that decide the rows, and hone's version.
 #pragma once
 
 #include <string>
@@ -9,13 +10,13 @@
 
 namespace hone {
 
-// "" if the rows of each file do not depend on the other files, else why they do. The task has
-// prepared rows.
+// The reason why the files cannot be prepared one by one: their rows depend on other files. "": they can.
+// Task::prepared must be set.
 std::string why_not_by_file(const Task& task, const std::vector<PreparedFiles>& splits);
 
-// Prepares the files that the folder `cache` lacks, each alone, and makes options.folder of the
-// shards of all. The task has prepared rows; its do_train, do_eval and do_predict are changed.
-// Errors: those of the rows, of prepare_rows and merge_shards.
+// Prepares each file that is not in the cache yet, then joins the shards of all files in options.folder. `cache`: the
+// folder of the cache. Task::prepared must be set. Changes do_train, do_eval and do_predict of the task's settings.
+// Errors: those of the rows, of prepare_rows and of merge_shards.
 Result<Prepared> prepare_by_file(const std::string& cache, const Task& task,
                                  const Pretrained& model, ThreadPool& pool,
                                  const PrepareOptions& options,

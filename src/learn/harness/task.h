@@ -1,6 +1,6 @@
-// A task: data and functions that define what is learnt from which rows. Each file x.cc of
-// learn/tasks with `Task task_x();` is one, and --task names it. The common code of all runs
-// (run/task_run.h) uses only this object.
+// A task: data and functions that define what a model learns and from which rows, such as "clm" or "ner". A file
+// learn/tasks/x.cc that defines `Task task_x();` adds a task, and `--task x` chooses it. The code that is common to all
+// runs (run/task_run.h) knows a task only through this object.
 #pragma once
 
 #include <functional>
@@ -22,51 +22,54 @@ struct RowsReport;
 
 // The length of the longest row on an axis, and the flag that sets it.
 struct RowLimit {
-  std::string axis;    // of the examples: "tokens", "source_tokens", ...
-  int64_t tokens = 0;  // at most the model's positions
-  std::string flag;    // without dashes
-  int64_t given = 0;   // 0: the flag was not given
+  std::string axis;    // name of the axis: "tokens", "source_tokens", ...
+  int64_t tokens = 0;  // length of the longest row, at most the model's positions
+  std::string flag;    // the flag that sets it, without dashes
+  int64_t given = 0;   // the flag's value; 0: the flag was not given
 };
 
-// The form of a run, from settings and model, before any data are read.
+// The form of a run's rows. It follows from settings and model, before any data are read.
 struct RunForm {
-  std::vector<RowLimit> limits;  // by axis
-  // Rows of any length; false: blocks of limits[0].tokens each.
+  std::vector<RowLimit> limits;  // by axis, in the order of ExampleRows::axes
+  // True: rows of any length are packed into a micro-batch. False: all rows are blocks of limits[0].tokens tokens.
   bool packs_rows = true;
-  // True: a step whose rows fit one micro-batch never needs a second one. False: it may need a
-  // shape that holds any rows and labels of a step; that shape is used only if it takes no more
-  // memory than gradients kept from one micro-batch to the next.
+  // True: a step whose rows fit into one micro-batch never needs a second one. False: to be one micro-batch, a step may
+  // need a program with room for the longest rows and the most labels; that program is used only if it takes no more
+  // memory than gradients that are kept from one micro-batch to the next.
   bool even_steps = false;
-  // The program for the usual number of labels may be too small for a micro-batch. The axis
-  // "labels" of a shape then adds room.
+  // True: a micro-batch may have more labels than the usual program has room for. Shapes with the axis "labels" then
+  // have room for more labels.
   bool labels_vary = false;
-  int64_t most_rows = 0;  // of a micro-batch; 0: as many as fit
-  // A row that is not made of tokens: limits[0] is one of these ("image of 224 x 224 pixels"), of this number of
-  // values. "": rows of tokens.
+  int64_t most_rows = 0;  // most rows of a micro-batch; 0: as many as fit
+  // Description of a row that is not made of tokens, such as "224 x 224 pixels". Each such row counts as one token. "":
+  // rows of tokens.
   std::string row_text = "";
-  int64_t row_values = 1;
-  // Heights and widths of images in training, ascending: each shape exists for each of them, with the axis kSide.
-  // Examples::side_of_step chooses. Empty: one size.
+  int64_t row_values = 1;  // numbers in a row that is not made of tokens: pixels times channels
+  // Sizes of square images in training, in pixels, ascending. Each shape exists once for each size, with the axis
+  // kSide. Examples::side_of_step chooses the size of a step. Empty: all images have one size.
   std::vector<int64_t> sides = {};
-  bool replaces_head = false;  // a checkpoint's head of another shape is replaced by a new one
-  // Cache limits for generating texts in evaluations: sources of at most this number of tokens,
-  // `rows` rows. Null: the run generates none.
+  // True: if the head in the checkpoint has another shape than the task needs, a new head replaces it.
+  bool replaces_head = false;
+  // Returns the limits of the key-value cache for generating texts in evaluations. `source_tokens`: tokens of the
+  // longest source. `rows`: texts generated at the same time. Null: the run does not generate texts.
   std::function<CacheLimits(int64_t source_tokens, int64_t rows)> generation = nullptr;
 };
 
-// For a loss that compares all rows of a step with each other. If a step is several micro-batches, or has rows on
-// several ranks, it first computes the embeddings of all its rows, then the loss and its gradient by the embeddings,
-// then the gradients of the weights by micro-batches (Gao et al. 2021, arXiv 2101.06983). The loss is the one of a
-// single micro-batch.
+// Builds the programs of a loss that compares all rows of a step with each other, such as a contrastive loss. If a step
+// has several micro-batches or ranks, it computes first the embeddings of all rows, then the loss and its gradient with
+// respect to the embeddings, then the gradients of the weights for each micro-batch (GradCache, Gao et al. 2021, arXiv
+// 2101.06983). The loss equals that of one micro-batch with all rows.
 struct JointLoss {
   using Build =
       std::function<Program(const ModelConfig&, const BatchShape&, const std::string& name)>;
-  // The training forward pass, with the inputs of Task::program: output `embeddings`, the same number of floats for
-  // each row of the shape.
+  // Builds the forward pass of training. Inputs: those of Task::program. Output: `embeddings`, the same number of
+  // floats for each row of the shape.
   Build embed;
-  // The same inputs, and `gradient` beside `embeddings`; output `loss` = their products' sum.
+  // Builds the program of a micro-batch's gradients. Inputs: those of `embed`, and `gradient` in the shape of
+  // `embeddings`. Output: `loss`, the sum of embeddings * gradient.
   Build part;
-  // The loss of all rows of a step: state `embeddings`; input scale f32[] and those of Examples::collate_joint; output `loss`.
+  // Builds the loss of all rows of a step. State: `embeddings` of all rows. Inputs: scale f32[] and those that
+  // Examples::collate_joint fills. Output: `loss`.
   std::function<Program(const ModelConfig&, int64_t rows, const std::string& name)> loss;
 };
 
@@ -74,62 +77,68 @@ struct JointLoss {
 struct CheckRequest {
   const Pretrained& model;
   ThreadPool& pool;
-  int64_t samples = 0;              // rows to show
+  int64_t samples = 0;              // number of training rows to return as samples
   std::vector<std::string>& notes;  // receives notes on the data, one sentence each
 };
 
 struct Task {
-  std::string name, summary;    // "clm", "causal language modelling"
-  bool is_preset = false;       // of another task: --preset names it
-  std::string metric = "loss";  // of evaluations: compares models unless another is named
-  // The metrics that an evaluation's rows give, by which models can be compared.
+  std::string name, summary;  // "clm", "causal language modelling"
+  // True: the object is another task with preset settings, which --preset chooses.
+  bool is_preset = false;
+  // The metric of evaluations that compares models, unless --metric_for_best_model names another.
+  std::string metric = "loss";
+  // Returns the names of all metrics of an evaluation.
   std::function<std::vector<std::string>()> metrics = token_metric_names;
-  // The one that compares models of the rows that the settings name, by the first of these. Null: `metric` of all rows.
+  // Returns the metric that compares models on the rows that the settings name; it may depend on these rows. Null:
+  // `metric` for all rows.
   std::function<Result<std::string>()> metric_of_rows = nullptr;
-  std::optional<SampleProject> sample;     // none: hone init does not offer the task
-  std::shared_ptr<TaskSettings> settings;  // those of every task; the functions share them
-  std::function<void(Schema&)> bind;       // the flags of this task alone
-  // Derives settings from others, after flags and files are read.
+  std::optional<SampleProject> sample;  // nullopt: hone init has no sample project for the task
+  // The settings of this run; the functions below share them. The object may derive from TaskSettings.
+  std::shared_ptr<TaskSettings> settings;
+  std::function<void(Schema&)> bind;  // adds the flags that only this task has to a schema
+  // Derives settings from others. Called once, after flags and files are read.
   std::function<Status(const Schema&)> settle = [](const Schema&) { return Ok{}; };
 
-  // Sets the head that the task trains, and its labels if the settings know them; called before the
-  // weights are read. An Error if the family has no such head.
+  // Sets the model's head to the one that the task trains, and its labels if the settings determine them. Called before
+  // the weights are read. Returns an Error if the model family has no such head.
   std::function<Status(ModelConfig&)> choose_head;
-  // Errors: those of the model's generation config.
+  // Returns the form of the run's rows. Errors: those of the model's generation config.
   std::function<Result<RunForm>(const Pretrained&)> form;
-  // Builds the program of a micro-batch before any pass. collate fills its inputs; in training
-  // there are also rng i64[2] = {seed, step} and scale f32[] = 1 / normaliser of the optimizer
-  // step. Training has the output `loss` f32[]; the outputs of evaluation are for the task's
-  // metrics.
+  // Builds the program of a micro-batch, before any pass. Examples::collate fills its inputs. A training program has
+  // two more inputs, rng i64[2] = {seed, step} and scale f32[] = 1 / Examples::normaliser of the optimizer step, and
+  // the output `loss` f32[]. An evaluation program has the outputs that the task's metrics use.
   std::function<Program(const ModelConfig&, const BatchShape&, const std::string& name, bool train)>
       program;
-  std::optional<JointLoss> joint;  // none: the loss is a sum over rows
-  // Reads the rows that the settings name or, if the task trains on plain text, the rows of the
-  // source. May change the model's config (labels), tokenizer and generation config. The model
-  // outlives the examples. Errors name file, flag or tensor.
+  std::optional<JointLoss> joint;  // nullopt: the loss is a sum over rows
+  // Reads the rows that the settings name or, if the task trains on plain text, the rows of the source. May change the
+  // model's config (labels), tokenizer and generation config. The model must outlive the examples. Errors name the
+  // file, flag or tensor.
   std::function<Result<Examples>(Pretrained&, const ExampleSource&)> examples;
 
-  // For hone prepare and --streaming: makes rows of texts, or of rows with several columns.
+  // For hone prepare and --streaming. `text` is set if the task trains on plain text. `prepared` is set if its rows
+  // have several columns and can be prepared.
   std::optional<TextSource> text;
   std::optional<PreparedSource> prepared;
-  bool reads_text = true;           // its models have tokenizers
-  bool predicts = false;            // has rows to predict (--do_predict)
-  bool resizes_embeddings = false;  // as the example script of the task, unless a setting says more
+  bool reads_text = true;  // the task's models have tokenizers
+  bool predicts = false;   // the task supports --do_predict
+  // True: the embeddings grow if the tokenizer has more tokens than the model, as in Transformers' example script of
+  // the task, unless a setting decides otherwise.
+  bool resizes_embeddings = false;
 
-  // For hone check: finds faults of the rows and of the task's own settings.
+  // For hone check. check_rows looks for faults of the rows, check_settings for faults of the task's own settings.
   std::function<RowsReport(const CheckRequest&, Findings&)> check_rows;
   std::function<void(const Pretrained&, const RowsReport&, Findings&)> check_settings =
       [](const Pretrained&, const RowsReport&, Findings&) {};
-  // The format in which the task reads these files, if it differs from their names.
+  // Returns the name of the format in which the task reads these files; "": the format that their names imply.
   std::function<std::string(const std::vector<std::string>& files)> file_format =
       [](const std::vector<std::string>&) { return std::string(); };
 };
 
-// H2411: metric_for_best_model is nearly the name of a metric of the task. Other names are compared with the
-// first evaluation: it may give more than those of its rows.
+// H2411 if metric_for_best_model is a misspelled name of a metric of the task. Other unknown names are checked after
+// the first evaluation, because an evaluation may have more metrics than Task::metrics lists.
 Status check_best_metric(const Task& task);
 
-// A read-only schema of all settings of the task with their values.
+// A read-only schema of all settings of the task with their values. `command`: its name in messages.
 Schema described(const Task& task, const std::string& command = "hone train");
 
 }  // namespace hone

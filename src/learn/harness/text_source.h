@@ -1,4 +1,4 @@
-// Rows of token ids for tasks that train on plain text: files, data sets, prepared shards, streams.
+// Makes rows of token ids for tasks that train on plain text, from files, data sets, prepared shards or streams.
 #pragma once
 
 #include "base/core/threads.h"
@@ -16,52 +16,56 @@ struct TextSettings {
 #include "base/settings/fields.inc"
 };
 
-// The splits to read.
 struct WantedSplits {
-  bool train = true, eval = false;
+  bool train = true, eval = false;  // whether to read this split
 };
 
-// Makes rows of ids from text.
+// The functions of a task that make rows of token ids from text.
 struct TextSource {
-  // The files of the data flags; `notes` explain how names were understood. Errors: those of
-  // find_sources, H2115, H2116.
+  // Finds the files that the data flags name. `notes` receives one sentence for each choice that was made, such as the
+  // splits of a data set. Errors: those of find_sources; H2115 an impossible split or sample count; H2116 an unknown
+  // encoding.
   std::function<Result<TextFiles>(const Pretrained&, const WantedSplits&,
                                   std::vector<std::string>& notes)>
       files;
-  // The settings that decide the rows of prepared shards. With `all`, the record of hone prepare;
-  // else the settings that must match in a run that uses the shards: how text is read only if it is
-  // not the default.
+  // Returns the settings that decide the rows of prepared shards, by name. `all` true: all of them, for the record that
+  // hone prepare writes. `all` false: only those that must match in a run that uses the shards; a setting of how text
+  // is read is included if it differs from the default.
   std::function<OrderedJson(const Pretrained&, const TextOptions&, bool all)> shard_settings;
-  // Model and pool must outlive the function. H2413 if the model has no tokenizer.
+  // Returns a function that encodes texts. Model and pool must outlive that function. The function fails with H2413 if
+  // the model has no tokenizer.
   std::function<Tokenize(const Pretrained&, ThreadPool*)> tokenize;
-  // The switch with which each row is a row of the file; without it, rows are blocks of several.
+  // Name of the task's flag that makes one row from each row of the file, such as "line_by_line". Without that flag,
+  // rows of the file are joined and cut into blocks.
   std::string apart;
 };
 
-// The rows of a run: given ones, or those of the text, in memory, mapped, or streamed with
-// --streaming; notes go to the log. Errors: those of the text and of load_text.h, H2117, H2414 what
-// --streaming cannot do.
+// Reads the rows of a run: source.rows if they are given, else the rows of the text, in memory, mapped or, with
+// --streaming, streamed. Prints notes on the data. Errors: those of the text and of load_text.h; H2117 the rows do not
+// fit into memory; H2414 a setting that --streaming does not support.
 Result<Examples> read_texts(const TaskSettings& s, const TextSource& text, const Pretrained& model,
                             const ExampleSource& source);
-// H2402 if rows are given and the task does not train on plain text.
+// For tasks that do not train on plain text: H2402 if source.rows is given.
 Status refuse_given_rows(const ExampleSource& source);
 
-// Prints the notes on the data in the summary of the run, with the flags of the schema in place of the settings that they
-// name; without one, those that all tasks have.
+// Prints notes on the data in the summary of the run. Names of settings in the notes are printed as flags: those of the
+// schema or, without a schema, the data flags that all tasks have.
 void show_notes(const Schema& schema, const std::vector<std::string>& notes);
 void show_notes(const std::vector<std::string>& notes);
 
-// The data set that the flags name.
+// The data set that the flags name; its name is "" if they name none.
 DatasetRequest named_dataset(const TaskSettings& s);
-// The files of the data flags; how rows are made of them is left open.
+// The files that the data flags name, with the settings for reading them. The caller must still set how rows are made
+// of the text. Errors: those of find_sources, H2115, H2116.
 Result<TextFiles> named_files(const TaskSettings& s, const TextSettings& text,
                               const WantedSplits& splits, std::vector<std::string>& notes);
-// Whether some of these are folders of shards, which have settings of their own.
+// Whether one of the files is a folder of prepared shards.
 bool has_shards(const TextFiles& files);
-// A function that encodes texts with the model's tokenizer and its special tokens.
+// A function that encodes texts with the model's tokenizer, with special tokens. Model and pool must outlive it; a null
+// pool means the calling thread. It fails with H2413 if the model has no tokenizer.
 Tokenize tokenize_with(const Pretrained& model, ThreadPool* pool);
 
-// Bytes that --streaming holds for rows of `row_tokens` tokens; 0 without it.
+// Bytes of memory that --streaming takes for training rows of `row_tokens` tokens; 0 without --streaming.
 int64_t stream_bytes(const TrainSettings& s, int64_t row_tokens);
 
 }  // namespace hone

@@ -1,9 +1,14 @@
-// A program under construction with the inputs that every task on packed tokens has:
+// Builds programs for tasks on packed tokens. T: tokens of a micro-batch (of the targets, in a model with an encoder),
+// S: sequences, Te: tokens of the encoder. The inputs that all these programs have:
 //
-//   ids, positions i32[T]; cu_seqlens i32[S+1]; labels, of the given type; for training also
-//   sample_ids i64[T], rng i64[2] = {seed, step}, scale f32[]
-//   shapes with source tokens: also encoder_ids, encoder_positions i32[Te],
-//   encoder_cu_seqlens i32[S+1], in training encoder_sample_ids i64[Te]; T is the target tokens
+//   ids, positions                      i32[T]
+//   cu_seqlens                          i32[S+1]    boundaries of the sequences
+//   labels                              of the type that the task gives
+//   encoder_ids, encoder_positions      i32[Te]     if the shape has source tokens
+//   encoder_cu_seqlens                  i32[S+1]    if the shape has source tokens
+//   sample_ids, encoder_sample_ids      i64[T], i64[Te]   only in training
+//   rng                                 i64[2]      only in training: {seed, step}
+//   scale                               f32[]       only in training: factor of the loss
 #pragma once
 
 #include "learn/data/batches/batch.h"
@@ -11,9 +16,10 @@
 
 namespace hone {
 
+// A program under construction.
 struct TokenGraph {
-  // Adds the inputs, with `labels` of the given type, and the model's states. The task adds other
-  // inputs of the model (token_types, label_rows) to `model`.
+  // Adds these inputs and the model's states. `labels`: type of the input labels. `train`: a training program, else an
+  // evaluation program. A task that needs more inputs (token_types, label_rows) adds them and sets them in `model`.
   TokenGraph(const ModelConfig& config, const BatchShape& shape, const std::string& name,
              bool train, const Type& labels);
   TokenGraph(const TokenGraph&) = delete;
@@ -21,23 +27,25 @@ struct TokenGraph {
   Program program;
   Builder b;
   ModelGraph model;
-  ValueId labels, scale;  // scale: 1 outside training
+  ValueId labels, scale;  // outside training, `scale` is the constant 1
 };
 
-// Adds these inputs except scale; without a type no labels. Returns the labels.
+// Adds the inputs above to `g`, except scale, and returns labels. `labels`: type of the input labels; null: the program
+// has no labels, and kNoValue is returned.
 ValueId add_token_inputs(ModelGraph& g, const BatchShape& shape, const Type* labels = nullptr);
 
-// Whether the model has an embedding for each type of token, so that its programs have the input token_types.
+// Whether the model has more than one token type (type_vocab_size), so its programs have the input token_types.
 bool has_token_types(const ModelConfig& config);
 
-// Tokens that the head sees: of the only side, or of the targets.
+// T: the number of tokens of the shape; of the target tokens if it has source tokens.
 int64_t label_tokens(const BatchShape& shape);
 
-// Adds body, head and the loss of predicting `labels`, one for each row of the head. Training has
-// the output `loss` = scale * sum of nll, + router_loss times the micro-batch's share of the step's labels;
-// evaluation `nll` f32 (0 without a label) and `correct` i32 of each label.
+// Adds the model's body, its head and the cross entropy of the labels, one label for each row of the head, and returns
+// the program. nll is the negative log-likelihood of a label.
+//   training output     loss f32[] = scale * sum of nll + router loss * labels of the micro-batch / labels of the step
+//   evaluation outputs  nll f32 and correct i32, a value for each row of the head; nll is 0 for a row without a label
 Program finish_token_loss(TokenGraph& g, bool train, double label_smoothing);
-// The whole program, for labels i32[T], one for each token of the only side.
+// The whole program of a model without an encoder, with labels i32[T].
 Program token_loss_program(const ModelConfig& config, const BatchShape& shape,
                            const std::string& name, bool train, double label_smoothing);
 

@@ -1,5 +1,5 @@
-// Loss, accuracy and perplexity of tasks that predict tokens, with the names of run_clm and
-// run_mlm.
+// Loss, accuracy and perplexity of tasks that predict tokens, with the names of Transformers' example scripts run_clm
+// and run_mlm.
 #pragma once
 
 #include "learn/harness/example_scores.h"
@@ -9,20 +9,22 @@
 
 namespace hone {
 
+// Sums over the labels of an evaluation. nll: negative log-likelihood.
 struct TokenCounts {
-  // `examples`, if not null, receives the sums of each row: nll, tokens and correct.
+  // `batch_rows`: rows of an evaluation batch (per_device_eval_batch_size). `examples` receives the sums of each row:
+  // nll, tokens and correct. Null: the sums of single rows are not needed.
   explicit TokenCounts(int64_t batch_rows, ExampleScores* examples = nullptr)
       : loss(batch_rows), examples(examples) {}
   EvalLoss loss;
   Accuracy accuracy;
   ExampleScores* examples;
-  // Adds the row with this number: nll of its labels and whether they were predicted. False: not
-  // finite.
+  // Adds row `number` of the evaluation. `nll`, `correct`: a value for each label of the row; correct is 1 if the label
+  // was predicted, else 0. False: the sum of nll is not finite.
   bool add(int64_t number, std::span<const float> nll, std::span<const int32_t> correct);
 };
 
-// For programs with outputs nll f32[T] and correct i32[T] of packed rows, in which the last
-// `unlabelled` tokens of each row have no label. Rows are those of the last axis.
+// The metrics of programs with the outputs nll f32[T] and correct i32[T] for the packed rows of the last axis. The last
+// `unlabelled` tokens of each row have no label. `first`: index of the first evaluated row.
 class TokenMetrics : public EvalMetrics {
  public:
   TokenMetrics(const TaskSettings& s, int64_t first, int64_t unlabelled, bool with_accuracy = true)
@@ -37,12 +39,12 @@ class TokenMetrics : public EvalMetrics {
  private:
   TokenCounts counts_;
   int64_t first_, unlabelled_;
-  bool with_accuracy_;  // and perplexity
+  bool with_accuracy_;  // false: without accuracy and perplexity
 };
 
-// "accuracy", "loss", "loss_per_token", "samples", "perplexity".
+// The metrics "accuracy", "loss", "loss_per_token", "samples" (`rows`) and "perplexity".
 OrderedJson token_values(const TokenCounts& counts, int64_t rows);
-// These names without the number of samples.
+// The names of these metrics except "samples".
 std::vector<std::string> token_metric_names();
 
 }  // namespace hone

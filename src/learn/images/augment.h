@@ -1,5 +1,5 @@
-// Random changes of training images with torchvision's distributions (transforms.v2). Random numbers are Philox
-// of (seed, epoch, row), so an image is the same for any batch, worker or rank, and after a resume.
+// Random augmentation of training images, with the distributions of torchvision (transforms.v2). The random numbers are
+// Philox numbers of (seed, epoch, row), so the result does not depend on the batch, thread or rank, nor on a resume.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,21 @@ namespace hone {
 
 // The random numbers of a row in an epoch.
 PhiloxStream row_random(uint64_t seed, int64_t epoch, int64_t row);
-// Those of an optimizer step, for mixup and cutmix.
+// The random numbers of an optimizer step, for mixup and cutmix.
 PhiloxStream step_random(uint64_t seed, int64_t step);
 
 struct CropRange {
-  double least_area = 0.08, most_area = 1;             // share of the image
-  double least_ratio = 3.0 / 4, most_ratio = 4.0 / 3;  // width by height
+  // Area of the box as a fraction of the image's area.
+  double least_area = 0.08, most_area = 1;
+  double least_ratio = 3.0 / 4, most_ratio = 4.0 / 3;  // width of the box divided by its height
 };
-// RandomResizedCrop's box: ten tries, then the largest box in the middle within the ratios.
+// The box of RandomResizedCrop for an image of this size. After ten random boxes that do not fit, the largest box in
+// the middle of the image with an allowed ratio.
 Box random_crop(int64_t width, int64_t height, const CropRange& range, PhiloxStream& random);
 
-// ColorJitter: factors from [max(0, 1 - x), 1 + x], hue from [-hue, hue], in random order.
+// The settings of ColorJitter. The factor for brightness x is drawn from [max(0, 1 - x), 1 + x], for contrast and
+// saturation likewise; the shift of the hue from [-hue, hue], in turns of the colour circle. The changes are made in
+// random order.
 struct ColourJitter {
   double brightness = 0, contrast = 0, saturation = 0, hue = 0;
   bool any() const { return brightness > 0 || contrast > 0 || saturation > 0 || hue > 0; }
@@ -32,60 +36,69 @@ struct ColourJitter {
 void jitter_colours(Image& image, const ColourJitter& by, PhiloxStream& random);
 
 enum class Policy { none, rand_augment, trivial_augment };
-// RandAugment (Cubuk et al. 2019): `operations` of 14, each at `magnitude` of 31 steps. TrivialAugmentWide (Müller and
-// Hutter 2021): one, at any of 31 wider steps. Pixels from outside are black.
+// Applies a policy in place. RandAugment (Cubuk et al. 2019): applies `operations` operations, each chosen from 14,
+// with the strength `magnitude` of 0 to 30. TrivialAugmentWide (Müller and Hutter 2021): applies one operation with a
+// random strength of 0 to 30 on a wider scale. Pixels that come from outside the image are black. `memory` is scratch
+// memory.
 void apply_policy(Image& image, Policy policy, int64_t operations, int64_t magnitude,
                   PhiloxStream& random, Image& memory);
 
-// RandomErasing (Zhong et al. 2017): with this probability a box of 2 to 33 % of the area and a ratio of 0.3 to 3.3
-// is set to the mean colour; ten tries.
+// The box that RandomErasing (Zhong et al. 2017) sets to the mean colour; the caller does so. With this probability a
+// box of 2 to 33 % of the area with a ratio of 0.3 to 3.3; else none. None also if ten random boxes do not fit.
 std::optional<Box> random_erasing(int64_t width, int64_t height, double probability,
                                   PhiloxStream& random);
 
-// The mix of the images of a step, each with the one before it in the step's order, and the first with the last.
+// The mix of the images of a step: each image is mixed with the image before it in the step's order, the first with the
+// last.
 struct Mix {
-  double share = 1;  // of the image itself, in the labels; of mixup also in the pixels
-  Box box;           // that cutmix takes from the other image; width 0: mixup
+  // The weight of the image itself in the mixed label; with mixup also in the mixed pixels.
+  double share = 1;
+  Box box;  // cutmix: the part that is taken from the other image; width 0: mixup
   bool any() const { return share < 1; }
 };
 struct MixSettings {
-  double mixup_alpha = 0, cutmix_alpha = 0;  // of the Beta distribution of the share; 0: not used
+  // The share is drawn from the distribution Beta(alpha, alpha); alpha 0: mixup or cutmix is not used.
+  double mixup_alpha = 0, cutmix_alpha = 0;
   bool any() const { return mixup_alpha > 0 || cutmix_alpha > 0; }
 };
-// One of both with equal chances.
+// Draws the mix of a step of images of this size. If mixup and cutmix are both used, each is chosen with probability
+// 1/2.
 Mix random_mix(const MixSettings& s, int64_t width, int64_t height, PhiloxStream& random);
 
-// The steps for an evaluated row: a resize, so that the shorter side has `edge` pixels or (edge 0) to exact sides, then a cut of
-// width x height in the middle; black where the image is smaller.
+// The transform of an image for evaluation: resizes it, then cuts out width x height pixels in the middle. The resize
+// makes the shorter side `edge` pixels; if edge is 0, it makes the image resize_width x resize_height. Pixels outside
+// the image are black.
 struct EvaluationTransform {
   int64_t width = 224, height = 224;
   int64_t edge = 0, resize_width = 224, resize_height = 224;
   Filter filter = Filter::bilinear;
 };
 
-// Those of a processor; `crop_pct`: the side of the cut by the resized side.
+// The transform with the sizes of a processor. `crop_pct`: the side that is cut out, divided by the resized side.
 EvaluationTransform evaluation_transform(const ImageProcessor& p, double crop_pct, Filter filter);
 
-// The steps from the bytes of a file to the pixels of a training row.
+// The transform of an image for training: a random crop, resized to width x height; a flip; the policy; colour jitter;
+// random erasing.
 struct TrainingTransform {
   int64_t width = 224, height = 224;
   Filter filter = Filter::bilinear;
   CropRange crop;
-  std::optional<EvaluationTransform> whole;  // in place of a random part
-  double flip_probability = 0.5;
+  std::optional<EvaluationTransform> whole;  // set: used instead of the random crop
+  double flip_probability = 0.5;             // left to right
   ColourJitter jitter;
   Policy policy = Policy::none;
-  int64_t operations = 2, magnitude = 9;  // of RandAugment
+  int64_t operations = 2, magnitude = 9;  // for RandAugment: see apply_policy
   double erasing_probability = 0;
 };
-// Memory that rows reuse.
+// Scratch memory. Use it again for later images, but only by one thread at a time.
 struct TransformMemory {
   DecodeMemory decode;
   ResampleMemory resample;
   Image part, other;
 };
 
-// Errors: those of decode.h.
+// Decode the bytes of an image file, apply the transform, and write the pixels to `to`. `erased` becomes the box that
+// the caller must set to the mean colour, or none. Errors: H2960, H2961, H2962 as read_image_info and decode_part.
 Status training_pixels(std::string_view bytes, const TrainingTransform& t,
                        const DecodeLimits& limits, PhiloxStream random, Image& to,
                        std::optional<Box>& erased, TransformMemory& memory);

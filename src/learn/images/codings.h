@@ -1,4 +1,5 @@
-// The decoders of decode.h, by format. Each reads a header, or the part `box` of the stored rows.
+// The decoders for JPEG, PNG and WebP, which decode.h uses. The read functions read the header. The decode functions
+// decode the image as it is stored, before its orientation is applied. Errors: H2961 the image is damaged.
 #pragma once
 
 #include <string_view>
@@ -8,13 +9,16 @@
 
 namespace hone {
 
-Error damaged_image(std::string_view why);     // H2961
-Error truncated_image(std::string_view what);  // H2961
+Error damaged_image(std::string_view why);  // error H2961 with a reason
+// Error H2961: an image in the format `what` is cut short.
+Error truncated_image(std::string_view what);
 
 Result<ImageInfo> read_jpeg_info(std::string_view bytes);
+// Decodes at least the part `box`, and returns the part that `to` has.
 Result<Box> decode_jpeg(std::string_view bytes, const Box& box, Image& to);
 
 Result<ImageInfo> read_png_info(std::string_view bytes);
+// Decode the whole image. `to` must have its size.
 Status decode_png(std::string_view bytes, Image& to);
 
 Result<ImageInfo> read_webp_info(std::string_view bytes);

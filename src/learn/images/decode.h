@@ -1,6 +1,6 @@
-// Images from the bytes of JPEG, PNG and WebP files, as Pillow's convert("RGB") gives them: alpha is dropped, palettes
-// are looked up, CMYK is inverted as Adobe writes it, an animation is its first frame, 16 bits keep the
-// upper 8 (of greys: values above 255 become 255).
+// Decodes JPEG, PNG and WebP files into pixels. The result equals that of Pillow's convert("RGB"): alpha is dropped,
+// palettes are resolved, and CMYK values are inverted, since Adobe writes them inverted. An animation gives its first
+// frame. Colours of 16 bits keep their upper 8 bits; grey values of 16 bits above 255 become 255.
 #pragma once
 
 #include <string>
@@ -12,24 +12,27 @@
 namespace hone {
 
 struct DecodeLimits {
-  int64_t most_pixels = 178956970;  // where Pillow raises DecompressionBombError
-  bool apply_orientation = true;    // of EXIF, as the `datasets` library does
+  // More pixels are an error; Pillow raises DecompressionBombError for them.
+  int64_t most_pixels = 178956970;
+  // Turn the image upright by its EXIF orientation, as the `datasets` library does.
+  bool apply_orientation = true;
 };
 
-// Memory that calls reuse.
+// Scratch memory. Use it again for later calls, but only by one thread at a time.
 struct DecodeMemory {
   Image stored;
 };
 
-// Reads the header; allocates nothing for pixels. Errors: H2960 not one of these formats, H2961 a damaged header, H2962 more
-// pixels than the limit.
+// Reads the header of a file, and allocates no memory for pixels. Errors: H2960 the file has none of these formats;
+// H2961 the header is damaged; H2962 the image has more pixels than the limit.
 Result<ImageInfo> read_image_info(std::string_view bytes, const DecodeLimits& limits = {});
 
-// Decodes at least the part `box` of the upright image into `part`, and returns the part's place. Only the blocks
-// of a JPEG around the box are decoded; the pixels are those of the whole image. Errors: H2961.
+// Decodes at least the part `box` of the upright image into `part`, and returns the box that `part` has. `info` comes
+// from read_image_info. Only the blocks of a JPEG around the box are decoded; the pixels equal those of decoding the
+// whole image. Errors: H2961 the image is damaged or cut short.
 Result<Box> decode_part(std::string_view bytes, const ImageInfo& info, const Box& box, Image& part,
                         DecodeMemory& memory);
-// The whole image, upright.
+// Decodes the whole image, upright. Errors: H2960, H2961, H2962 as above.
 Result<Image> decode_image(std::string_view bytes, const DecodeLimits& limits = {});
 
 }  // namespace hone

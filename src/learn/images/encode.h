@@ -1,4 +1,4 @@
-// Files from pixels.
+// Encodes an image as a PNG file.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace hone {
 
-// A PNG of 8 bits a colour, without the fourth byte. The image is not empty.
+// The bytes of a PNG file with 8 bits for each of red, green and blue; the fourth byte of pixels is ignored. The
+// image must not be empty.
 std::string encode_png(const Image& from);
 
 }  // namespace hone

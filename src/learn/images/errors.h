@@ -1,4 +1,4 @@
-// Error codes of the room: H296x.
+// Error codes of this folder: H296x. errors.def has their titles.
 #pragma once
 
 #include "base/core/error.h"

@@ -1,13 +1,14 @@
-// The orientation of an image in its metadata.
+// Reads the orientation of an image from its metadata. The values are those of EXIF (image.h).
 #pragma once
 
 #include <string_view>
 
 namespace hone {
 
-// The orientation in EXIF, a TIFF structure without the prefix "Exif\0\0"; 1 if it names none, or is damaged.
+// The orientation in EXIF data, a TIFF structure without the prefix "Exif\0\0". 1 if there is none, or the data is
+// damaged.
 int exif_orientation(std::string_view tiff);
-// The orientation in XMP (the attribute or element tiff:Orientation); 1 if it names none.
+// The orientation in XMP data (the attribute or element tiff:Orientation). 1 if there is none.
 int xmp_orientation(std::string_view xml);
 
 }  // namespace hone

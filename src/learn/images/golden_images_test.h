@@ -1,4 +1,4 @@
-// For tests: the files of tests/goldens/images.
+// Helpers for tests: reads the expected results in tests/goldens/images, and compares images.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ inline Image image_of(const std::string& rgb, int64_t width, int64_t height) {
   return image;
 }
 
-// The largest difference of a channel; 1000 if the sizes differ.
+// The largest difference between two channel values of the images; 1000 if their sizes differ.
 inline int largest_difference(const Image& a, const Image& b) {
   if (a.width != b.width || a.height != b.height) return 1000;
   int most = 0;

@@ -1,4 +1,4 @@
-// The header of an image file.
+// The contents of the header of an image file.
 #pragma once
 
 #include "learn/images/image.h"
@@ -9,8 +9,9 @@ enum class ImageCoding { jpeg, png, webp };
 
 struct ImageInfo {
   ImageCoding coding = ImageCoding::jpeg;
+  // The size as it is stored. width() and height() are the size after the orientation is applied.
   int64_t stored_width = 0, stored_height = 0;
-  int orientation = kUpright;
+  int orientation = kUpright;  // an EXIF orientation (image.h)
 
   int64_t width() const { return swaps_sides(orientation) ? stored_height : stored_width; }
   int64_t height() const { return swaps_sides(orientation) ? stored_width : stored_height; }

@@ -1,5 +1,5 @@
-// Changes of an image's colours and shape with Pillow's numbers (ImageEnhance, ImageOps, Image.transform), as
-// torchvision's transforms apply them to images of Pillow. Each works in place.
+// Operations on the colours and the shape of an image, in place. The results equal those of Pillow (ImageEnhance,
+// ImageOps, Image.transform), which torchvision's transforms use for Pillow images. `memory` is scratch memory.
 #pragma once
 
 #include <array>
@@ -8,30 +8,31 @@
 
 namespace hone {
 
-// The grey of a pixel, as Pillow's convert("L") rounds it (ITU-R 601-2).
+// The grey value of a pixel (ITU-R 601-2), rounded as Pillow's convert("L") does.
 inline uint8_t grey_of(const uint8_t* p) {
   return static_cast<uint8_t>((p[0] * 19595u + p[1] * 38470u + p[2] * 7471u + 0x8000u) >> 16);
 }
 
-// Blends with another image by a factor: 0 gives the other one, 1 the image, above 1 the opposite direction.
-void change_brightness(Image& image, double factor);                // black
-void change_contrast(Image& image, double factor);                  // its mean grey
-void change_saturation(Image& image, double factor);                // its greys
+// Blend the image with a reference image: result = reference + factor * (image - reference). Factor 0 gives the
+// reference, 1 the image, a factor above 1 increases the effect. The comments name the reference.
+void change_brightness(Image& image, double factor);                // a black image
+void change_contrast(Image& image, double factor);                  // its mean grey value
+void change_saturation(Image& image, double factor);                // the image in grey
 void change_sharpness(Image& image, double factor, Image& memory);  // the image smoothed by 3 x 3
-// Turns the hue by a share of the circle, -0.5 to 0.5.
+// Shifts the hue by `share` turns of the colour circle, -0.5 to 0.5.
 void change_hue(Image& image, double share);
 
 void posterize(Image& image, int bits);      // keeps the upper bits of each value
-void solarize(Image& image, int threshold);  // inverts values from the threshold on
-void autocontrast(Image& image);             // stretches each channel to 0 ... 255
-void equalize(Image& image);                 // evens each channel's histogram
+void solarize(Image& image, int threshold);  // inverts values that are at least the threshold
+void autocontrast(Image& image);             // scales each channel to the range 0 to 255
+void equalize(Image& image);                 // equalizes the histogram of each channel
 
-// Output pixel (x, y) is the input pixel at (a x + b y + c, d x + e y + f), x and y at the middle of the pixel;
-// the nearest one, black outside.
+// An affine map {a, b, c, d, e, f}. transform() sets output pixel (x, y) to the nearest input pixel at (a x + b y +
+// c, d x + e y + f), where x and y are the coordinates of the middle of the pixel. Pixels outside are black.
 using AffineMap = std::array<double, 6>;
 void transform(Image& image, const AffineMap& map, Image& memory);
-// The map of torchvision's affine() by angle in degrees, translation in pixels and shear in degrees, around `center`
-// from the image's middle.
+// The map of torchvision's affine(): `angle` and shear in degrees, translation in pixels, around the point
+// (center_x, center_y) in pixels.
 AffineMap affine_map(double angle, double translate_x, double translate_y, double shear_x,
                      double shear_y, double center_x, double center_y);
 

@@ -1,7 +1,7 @@
-// Resizes images as Pillow does (Image.resize with antialias; src/libImaging/Resample.c): each output
-// pixel is a weighted mean of the input pixels within the filter's support, which grows with the scale.
-// Weights are integers of 22 bits, and a value is rounded to 8 bits after rows and after columns, of
-// which Pillow 13 chooses the order by the sizes. The pixels equal Pillow's.
+// Resizes images with the same result as Pillow (Image.resize with antialias; src/libImaging/Resample.c). Each output
+// pixel is a weighted mean of the input pixels within the support of the filter, which grows with the scale. Rows and
+// columns are resized one after the other, in the order that Pillow 13 chooses by the sizes. Weights are integers
+// with 22 fractional bits, and values are rounded to 8 bits after each of the two.
 #pragma once
 
 #include <string>
@@ -17,28 +17,30 @@ std::string name_of(Filter filter);
 std::vector<std::string> filter_names();    // "box", "bilinear", ...
 Filter filter_of(const std::string& name);  // one of filter_names()
 
-// A resize, of which only a part of the result may be needed.
+// A resize of a whole image, of which only the part `window` of the result is computed.
 struct Resize {
   int64_t in_width = 0, in_height = 0, out_width = 0, out_height = 0;
-  Box window;  // of the output
+  Box window;  // the part of the output to compute
   Filter filter = Filter::bilinear;
 };
 
-// The part of the input that the window depends on.
+// The part of the input that resize.window depends on.
 Box input_box(const Resize& resize);
 
-// Memory that calls reuse.
+// Scratch memory. Use it again for later calls, but only by one thread at a time.
 struct ResampleMemory {
   struct Weights {
-    std::vector<int32_t> first, count;  // of each output pixel
-    std::vector<int32_t> weights;       // [output, most]
-    int64_t most = 0;
+    // By output pixel: the first input pixel and the number of input pixels.
+    std::vector<int32_t> first, count;
+    std::vector<int32_t> weights;  // [output pixels, most]: weights of the input pixels
+    int64_t most = 0;              // the largest count
   };
   Weights across, down;
   Image rows;
 };
 
-// `part` holds the pixels `at` of the input, at least input_box(resize). `to` becomes the window.
+// Computes the window into `to`. `part` has the pixels of the input in the box `at`, which must contain
+// input_box(resize).
 void resample(const Image& part, const Box& at, const Resize& resize, Image& to,
               ResampleMemory& memory);
 

@@ -1,4 +1,5 @@
-// A row's sum has four lanes for a pixel, and with AVX2 two pixels at a time; a column's sum W bytes.
+// The sums of resample_rows.h. In a row a pixel takes four lanes, and AVX2 adds two pixels at a time. A column's sum
+// takes W bytes at a time.
 #include "engine/backends/cpu/isa/simd.h"
 #include "learn/images/resample_rows.h"
 
@@ -48,7 +49,7 @@ HONE_INLINE void sum_pixel(const uint8_t* p, const int32_t* w, int32_t n, uint8_
 }
 #endif
 
-// Sums of W bytes of `count` rows.
+// The weighted sum of W bytes of `count` rows.
 #if defined(__AVX512F__)
 HONE_INLINE void sum_column(const uint8_t* in, int64_t stride, uint8_t* out, int64_t count,
                             const int32_t* w) {

@@ -7,14 +7,18 @@
 
 namespace hone {
 
-ValueId scalar(Builder& b, double value);  // f32[]
-// x [R,E] with rows of length 1; a row of zeros stays zeros, without a gradient.
+// R: rows of a batch, E: width of an embedding. All values are f32.
+
+ValueId scalar(Builder& b, double value);  // a constant, []
+// Divides each row of x [R,E] by its Euclidean length. A row of zeros stays zeros and has no gradient.
 ValueId unit_rows(Builder& b, ValueId x);
-ValueId cosine_of_rows(Builder& b, ValueId x, ValueId y);  // [R,E] twice -> [R]
-// 1 - cosine, or the length of x - y + apart ("euclidean", or "manhattan": the sum of magnitudes).
+// The cosine of each row of x [R,E] and the same row of y [R,E]: [R].
+ValueId cosine_of_rows(Builder& b, ValueId x, ValueId y);
+// The distance of each row of x [R,E] and the same row of y [R,E]: [R]. `kind` is "cosine": 1 - cosine. "euclidean" or
+// "manhattan": the Euclidean length, or the sum of magnitudes, of x - y + apart. `apart` is added to each number.
 ValueId distance_of_rows(Builder& b, ValueId x, ValueId y, const std::string& kind,
                          double apart = 0);
-// scale * the sum of the values [R] of the rows with weight 1.
+// scale * sum of values[i] * weight[i], an f32[]. values, weight: [R]; scale: [].
 ValueId sum_of_rows(Builder& b, ValueId values, ValueId weight, ValueId scale);
 
 }  // namespace hone

@@ -1,8 +1,8 @@
-// A loss of the embeddings of texts, and the shelf of losses. A loss is one file of this folder: x.cc defines
-// `TextLoss text_loss_x()`. Names, defaults and formulas are those of sentence-transformers 6.
+// Losses for training text embeddings. To add one, add a file x.cc to this folder that defines `TextLoss
+// text_loss_x()`. Names, defaults and formulas are those of sentence-transformers 6.
 //
-// A row has one embedding for each column: an anchor, its positive, negatives. Rows beyond those of a batch have
-// the weight 0 and do not count.
+// A row has an embedding in each column: an anchor text, its positive (a text that matches it), and its negatives. A
+// batch may have fewer rows than R; its other rows have the weight 0 and do not count.
 #pragma once
 
 #include <string>
@@ -13,38 +13,41 @@
 namespace hone {
 
 struct TextLossInputs {
-  Values columns;             // [R,E] each, of any length
-  ValueId labels = kNoValue;  // f32[R]
-  ValueId weight = kNoValue;  // f32[R]: 1 for a row, 0 for none
-  ValueId scale =
-      kNoValue;  // f32[]: factor of the loss: of its sum over rows, or of the loss of all rows
+  Values columns;  // embeddings f32[R,E] of each column; their vectors need not have length 1
+  ValueId labels = kNoValue;  // f32[R]; kNoValue: rows have no label
+  ValueId weight = kNoValue;  // f32[R]: 1 for a row of the batch, 0 for an empty row
+  // f32[]: factor of the loss. If TextLoss::mean, of the sum over the rows (so 1 / rows gives the mean); else of the
+  // loss.
+  ValueId scale = kNoValue;
 };
 
 struct TextLossOptions {
-  double scale = 20;  // factor of similarities
-  double margin = 0;
+  double scale = 20;                // factor of similarities
+  double margin = 0;                // see the loss for its meaning
   std::string distance = "cosine";  // or "euclidean", "manhattan"
 };
 
 struct TextLoss {
-  std::string name;                             // of sentence-transformers' class
-  std::string about;                            // one line for --help
-  int64_t least_columns = 2, most_columns = 2;  // columns of texts
-  bool labels = false;                          // rows have a label
-  bool mean = true;         // the loss is a mean over rows; false: one number for all rows
-  bool in_batches = false;  // computes embeddings in mini-batches (GradCache)
-  double usual_margin = 0;
-  std::string usual_distance = "cosine";
-  // The loss f32[], with gradients.
+  std::string name;   // name of the class in sentence-transformers
+  std::string about;  // one line for --help
+  // The smallest and the largest number of text columns.
+  int64_t least_columns = 2, most_columns = 2;
+  bool labels = false;  // rows must have a label
+  // The loss is a mean over rows; false: one number that depends on all rows together.
+  bool mean = true;
+  bool in_batches = false;                // the embeddings are computed in mini-batches (GradCache)
+  double usual_margin = 0;                // default of TextLossOptions::margin
+  std::string usual_distance = "cosine";  // default of TextLossOptions::distance
+  // Adds the loss, f32[], to the program.
   ValueId (*build)(Builder& b, const TextLossInputs& in, const TextLossOptions& o) = nullptr;
 };
 
-std::vector<TextLoss> all_text_loss();  // generated from the folder
+std::vector<TextLoss> all_text_loss();  // all losses; generated from the files of this folder
 std::vector<std::string> text_loss_names();
-const TextLoss* find_text_loss(const std::string& name);  // null: there is none
+const TextLoss* find_text_loss(const std::string& name);  // null: there is no loss of this name
 
-// MatryoshkaLoss: the sum of the loss of the first `dims[i]` numbers of each embedding, scaled to length 1, times
-// weights[i] (1 if there are none). Without dims the loss of whole embeddings.
+// sentence-transformers' MatryoshkaLoss: the loss is computed for the first dims[i] numbers of each embedding, scaled
+// to length 1, times weights[i], and summed over i. No weights: all are 1. No dims: the loss of the whole embeddings.
 struct Matryoshka {
   std::vector<int64_t> dims;
   std::vector<double> weights;

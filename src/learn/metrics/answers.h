@@ -1,4 +1,4 @@
-// Answers to questions as SQuAD's official scripts compare them (github.com/rajpurkar/SQuAD-explorer).
+// Scores answers to questions as SQuAD's official evaluation scripts do (github.com/rajpurkar/SQuAD-explorer).
 #pragma once
 
 #include <string>
@@ -7,14 +7,14 @@
 
 namespace hone {
 
-// In lower case, without ASCII punctuation, articles and extra white space.
+// Normalizes an answer: lower case, without ASCII punctuation, without the articles a, an and the, with single spaces.
 std::string normal_answer(std::string_view text);
 
 struct AnswerScore {
   double exact = 0, f1 = 0;  // from 0 to 1
 };
-// The best over the references. `may_be_empty`: SQuAD 2.0, where "" is the right answer if there is no
-// reference, and F1 of an empty answer is 1 if the other is empty too.
+// The best exact match and the best F1 over the references. `may_be_empty`: the rules of SQuAD 2.0: without a
+// reference the right answer is "", and if one of the two texts is empty, F1 is 1 if both are, else 0.
 AnswerScore score_answer(std::string_view prediction, const std::vector<std::string>& references,
                          bool may_be_empty);
 

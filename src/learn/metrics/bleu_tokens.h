@@ -1,4 +1,4 @@
-// Tokenizers of sacreBLEU 2.6: they prepare a line before its words are counted.
+// The tokenizers of sacreBLEU 2.6. They split a line into the tokens that BLEU counts.
 #pragma once
 
 #include <string>
@@ -7,15 +7,16 @@
 
 namespace hone {
 
-// 13a: mteval-v13a, the default. intl: mteval-v14, splits at Unicode's punctuation and symbols.
-// zh: Chinese characters are tokens, the rest as 13a. char: every character. none: white space.
+// k13a: the rules of mteval-v13a, sacreBLEU's default. kIntl: those of mteval-v14, which split at Unicode punctuation
+// and symbols. kZh: each Chinese character is a token, other text as k13a. kChar: each character is a token. kNone:
+// the tokens are the pieces between white space.
 enum class BleuTokenizer { k13a, kIntl, kZh, kChar, kNone };
 
-// Names as sacreBLEU's --tokenize and signature have them.
+// The names in sacreBLEU's --tokenize and signature: "13a", "intl", "zh", "char", "none".
 std::vector<std::string> bleu_tokenizer_names();
 const char* name_of(BleuTokenizer t);
 
-// The line with white space between its tokens (more than one character of it, perhaps).
+// The line with white space between its tokens; there may be several characters of white space in one place.
 std::string bleu_tokenized(std::string_view line, BleuTokenizer t);
 
 }  // namespace hone

@@ -1,6 +1,6 @@
-// Confidence intervals by the bootstrap (Efron 1979; for BLEU: Koehn, "Statistical Significance
-// Tests for Machine Translation Evaluation", EMNLP 2004): each sample draws as many examples as
-// there are, with replacement; the interval holds the middle of the samples' values.
+// Confidence intervals of a metric by the bootstrap (Efron 1979; for BLEU: Koehn, "Statistical Significance Tests for
+// Machine Translation Evaluation", EMNLP 2004). A sample draws n of n examples with replacement. The metric is
+// computed for each sample; with the confidence 0.95, the interval goes from percentile 2.5 to 97.5 of these values.
 #pragma once
 
 #include "learn/metrics/metric.h"
@@ -13,10 +13,11 @@ struct BootstrapOptions {
   double confidence = 0.95;
 };
 
-// The number of times that each example is in a sample of as many draws as there are examples. It
-// follows from the seed (Philox), the sample and the number of examples alone.
+// Draws one sample: sets times[i] to the number of times that example i is in it. The result depends only on the seed,
+// the number `sample` and times.size() (the Philox generator).
 void draw_examples(uint64_t seed, uint64_t sample, std::span<int32_t> times);
-// With linear interpolation (numpy's); NaN of nothing.
+// The percentile `share` (0 to 1) of values in ascending order, with numpy's linear interpolation; NaN if there are
+// none.
 double percentile_of_sorted(const std::vector<double>& sorted, double share);
 
 struct Interval {
@@ -24,10 +25,10 @@ struct Interval {
   double low = 0, high = 0;
 };
 
-// One interval for each of metric.values(): percentiles with linear interpolation (numpy's). The
-// metric must be made with keep_examples. The samples come from draw_examples(), so two systems on
-// the same examples can be compared sample by sample. Samples with the value NaN are left out.
-// Errors: those of values().
+// One interval for each element of metric.values(), by percentile_of_sorted(). The metric must be made with
+// MetricOptions::keep_examples. Samples come from draw_examples(), so two systems on the same examples can be compared
+// sample by sample. Samples whose value is NaN are skipped; `low` and `high` are NaN if all are. Errors: those of
+// Metric::values().
 Result<std::vector<Interval>> bootstrap(const Metric& metric, const BootstrapOptions& options = {});
 
 }  // namespace hone

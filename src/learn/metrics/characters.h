@@ -1,4 +1,4 @@
-// Characters as Python's str sees them.
+// White space as Python's str treats it.
 #pragma once
 
 #include <string>
@@ -7,13 +7,13 @@
 
 namespace hone {
 
-// White space of str.split() and str.strip(), wider than ASCII's.
+// Whether str.split() and str.strip() treat the Unicode code point as white space; more than ASCII's are.
 bool is_python_space(uint32_t code);
 
-std::string_view strip_right(std::string_view text);
-std::string_view strip(std::string_view text);
+std::string_view strip_right(std::string_view text);  // str.rstrip()
+std::string_view strip(std::string_view text);        // str.strip()
 
-// str.split(): the pieces between runs of white space.
+// str.split(): sets `words` to the pieces between runs of white space, as views into `text`.
 void split_words(std::string_view text, std::vector<std::string_view>& words);
 
 }  // namespace hone

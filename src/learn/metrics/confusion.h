@@ -1,5 +1,5 @@
-// Counts of (predicted class, true class): the basis of accuracy, F1 and Matthews' correlation.
-// Memory: a counter for each pair of classes that occurs; with keep_examples 4 bytes an example.
+// Counts of (predicted class, true class), from which accuracy, F1 and Matthews' correlation are computed. Memory: a
+// counter for each pair of classes that occurs, and, with keep_examples, 4 bytes for each example.
 #pragma once
 
 #include <map>
@@ -9,6 +9,7 @@
 
 namespace hone {
 
+// For one class: how often it was predicted, was the reference, and was both in the same example.
 struct ClassCounts {
   int64_t predicted = 0, expected = 0, right = 0;
 };
@@ -25,7 +26,7 @@ class Confusion {
   int64_t total_ = 0, right_ = 0;
 };
 
-// A metric of labels is a function of a Confusion.
+// Base class of the metrics of labels. Such a metric is a function of a Confusion.
 class LabelMetric : public Metric {
  public:
   explicit LabelMetric(const MetricOptions& options) : keep_(options.keep_examples) {}
@@ -39,8 +40,8 @@ class LabelMetric : public Metric {
 
   bool keep_;
   Confusion confusion_;
-  std::map<std::pair<int64_t, int64_t>, int32_t> cells_;  // (prediction, reference) -> its number
-  std::vector<int32_t> examples_;                         // the cell of each
+  std::map<std::pair<int64_t, int64_t>, int32_t> cells_;  // (prediction, reference) -> a number
+  std::vector<int32_t> examples_;  // each example's number in cells_; only with keep_examples
 };
 
 }  // namespace hone

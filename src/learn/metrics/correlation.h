@@ -1,4 +1,4 @@
-// Pearson's correlation of pairs of numbers, one pair at a time.
+// Pearson's correlation of pairs of numbers, which are added one pair at a time, and ranks for Spearman's.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace hone {
 
-// Sums have about 106 bits, so cancellation loses no more bits than in scipy's two passes. NaN
-// without two different values on each side (scipy's pearsonr) or with a NaN.
+// Sums have about 106 bits, so cancellation loses no more bits than in scipy's two passes over the data.
 class Correlation {
  public:
   void add(double x, double y, int64_t times = 1);
   int64_t count() const { return count_; }
+  // NaN if all x or all y are equal (as scipy's pearsonr), or if a value is NaN.
   double pearson() const;
 
  private:
@@ -24,11 +24,12 @@ class Correlation {
   ExactSum x_, y_, xx_, yy_, xy_;
 };
 
-// For each place, twice the rank of its value among all values, of which value i occurs times[i]
-// times (empty: once). Equal values share the mean of their ranks, as in scipy's rankdata. `order`
-// sorts the values.
+// Twice the rank of each values[i], if values[i] occurs times[i] times (`times` empty: once). Ranks begin at 1; equal
+// values get the mean of their ranks, as in scipy's rankdata; twice such a mean is a whole number. `order`:
+// sorted_order(values).
 std::vector<int64_t> doubled_ranks(std::span<const double> values, std::span<const int32_t> order,
                                    std::span<const int32_t> times);
+// The indices of the values in ascending order of value; equal values by index.
 std::vector<int32_t> sorted_order(std::span<const double> values);
 
 }  // namespace hone

@@ -1,4 +1,5 @@
-// A metric of the whole corpus that is a function of sums of counts over the examples.
+// Base class of metrics of a whole corpus, such as BLEU: each example gives N counts, and the metric is a function of
+// the sums of these counts.
 #pragma once
 
 #include <array>
@@ -8,7 +9,7 @@
 
 namespace hone {
 
-// With keep_examples 4 bytes a count and example.
+// Memory: with keep_examples 4 * N bytes for each example.
 template <size_t N>
 class CountedMetric : public Metric {
  public:
@@ -39,12 +40,14 @@ class CountedMetric : public Metric {
 
  protected:
   const Counts& sums() const { return sums_; }
-  // "nrefs:1", "nrefs:var" when examples differ: the beginning of sacreBLEU's signature.
+  // The start of sacreBLEU's signature: "nrefs:1", the number of references; "nrefs:var": examples have different
+  // numbers.
   std::string references_signature() const {
     return references_ < 0 ? "nrefs:var" : fmt::format("nrefs:{}", references_);
   }
 
  private:
+  // The counts of one example.
   virtual Counts count(std::string_view prediction,
                        std::span<const std::string_view> references) = 0;
   virtual MetricValues values_of(const Counts& sums) const = 0;
@@ -55,7 +58,7 @@ class CountedMetric : public Metric {
   std::vector<std::array<int32_t, N>> kept_;
 };
 
-// The release whose numbers BLEU and chrF have; it is in their signatures.
+// The release of sacreBLEU whose values BLEU and chrF have. Their signatures name it.
 inline constexpr const char* kSacrebleuVersion = "2.6.0";
 
 }  // namespace hone

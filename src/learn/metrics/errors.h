@@ -1,4 +1,4 @@
-// Error codes of learn/metrics: H26xx.
+// The error codes of learn/metrics: H2601 to H2605. errors.def has their meanings.
 #pragma once
 
 #include "base/core/error.h"

@@ -1,4 +1,4 @@
-// Numbers for words: equal words get equal numbers, until clear().
+// Gives each different word a number, 0, 1, 2, ... in the order of first use. The numbers are valid until clear().
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace hone {
 
-// A metric clears an Interner that has more, so that its memory does not grow.
+// A metric clears its Interner when it has more words than this, so that memory does not grow with the data.
 inline constexpr int32_t kKeptWords = 1 << 16;
 
 class Interner {
@@ -21,7 +21,7 @@ class Interner {
     numbers_.emplace(word, n);
     return n;
   }
-  int32_t size() const { return static_cast<int32_t>(numbers_.size()); }
+  int32_t size() const { return static_cast<int32_t>(numbers_.size()); }  // different words
   void clear() { numbers_.clear(); }
 
  private:

@@ -1,4 +1,4 @@
-// Sums for losses, perplexity and accuracy: exact counts and double sums, in any order of rows.
+// Computes losses, perplexity and accuracy from counts and sums in double precision. Rows may be added in any order.
 #pragma once
 
 #include <cstdint>
@@ -7,17 +7,17 @@
 
 namespace hone {
 
-// eval_loss as in Trainer.evaluation_loop (Transformers 5.23): the loss of each batch of
-// `batch_rows` consecutive rows is the mean over its label tokens; eval_loss is the mean of
-// these, weighted by the number of rows. Batches whose loss is not finite are left out if any is
-// finite. eval_loss_per_token is the mean over all label tokens.
-// Memory: 24 bytes a batch.
+// eval_loss is computed as in Trainer.evaluation_loop (Transformers 5.23). The loss of a batch, `batch_rows`
+// consecutive rows, is the mean over its label tokens. eval_loss is the mean of the batches' losses, weighted by their
+// numbers of rows. If any batch has a finite loss, batches whose loss is not finite are skipped. eval_loss_per_token
+// is the mean over all label tokens. Memory: 24 bytes for each batch.
 class EvalLoss {
  public:
   explicit EvalLoss(int64_t batch_rows) : batch_rows_(batch_rows) {}
-  // Row `row` of the evaluation set: its summed negative log likelihood (nats) and label tokens.
+  // Adds row number `row` of the evaluation set, from 0. nll_sum: the sum of the negative log likelihoods of its label
+  // tokens, in nats. label_tokens: their number.
   void add(int64_t row, double nll_sum, int64_t label_tokens);
-  void merge(const EvalLoss& other);  // rows that another worker saw
+  void merge(const EvalLoss& other);  // adds the rows that another worker has evaluated
 
   int64_t rows() const { return rows_; }
   int64_t label_tokens() const { return label_tokens_; }
@@ -35,18 +35,20 @@ class EvalLoss {
   int64_t rows_ = 0, label_tokens_ = 0;
 };
 
-// -log softmax(logits)[label] in nats, smoothed as in Transformers' LabelSmoother: with weight
-// `smoothing` the mean over all classes.
+// The cross entropy in nats with label smoothing, as Transformers' LabelSmoother: (1 - smoothing) * nll[label] +
+// smoothing * mean(nll), where nll = -log softmax(logits) and the mean is over all classes.
 double cross_entropy(std::span<const float> logits, size_t label, double smoothing);
-// Index of the largest; the first of equal ones.
+// The index of the largest logit; the first one of equal logits.
 int64_t predicted_class(std::span<const float> logits);
 
-// exp(loss); infinity where that overflows (run_clm).
+// exp(loss); infinity if that overflows, as in run_clm.
 double perplexity(double loss);
 
-// Share of right answers. run_clm's accuracy counts label tokens that are the argmax of their logits.
+// The share of right answers. In run_clm's accuracy an answer is a label token; it is right if it is the argmax of its
+// logits.
 struct Accuracy {
   int64_t correct = 0, total = 0;
+  // Adds `of` answers, of which `right` are right.
   void add(int64_t right, int64_t of) {
     correct += right;
     total += of;
@@ -54,7 +56,7 @@ struct Accuracy {
   double value() const;  // NaN without answers
 };
 
-// The training loss of the log: mean of the steps' losses since the last log, and over the run.
+// The training loss: its mean over the steps since the last log line, and over the whole run.
 class TrainLoss {
  public:
   void add(double step_loss) {
@@ -67,8 +69,9 @@ class TrainLoss {
   // steps since then plus this one. Transformers 5.23 does this for a loss that is not finite
   // (--logging_nan_inf_filter).
   double loss_without_labels() const { return sum_ / static_cast<double>(1 + steps_); }
-  double take_mean();       // since the last call; NaN when no step was added
-  double run_mean() const;  // train_loss of train_results.json
+  // The mean over the steps since the last call, NaN if there were none. The next call starts again from here.
+  double take_mean();
+  double run_mean() const;  // over the whole run: train_loss in train_results.json
   // To save and restore with a checkpoint.
   struct State {
     double sum = 0, total = 0;

@@ -1,4 +1,5 @@
-// Counts of n-grams that two texts share, n = 1 .. N, exact: an n-gram is packed into 128 bits.
+// Counts the n-grams that a text shares with its references, for n = 1 to Most. Counts are exact: an n-gram is packed
+// into 128 bits, not hashed.
 #pragma once
 
 #include <algorithm>
@@ -10,14 +11,15 @@ namespace hone {
 
 __extension__ using uint128_t = unsigned __int128;
 
-// The n-grams of a text for every n up to `most`, sorted once: each place of the text gives its
-// `most` next symbols, packed from the top; zeros follow the end. Bits * most <= 128.
+// The n-grams of a text of symbols (words or characters as numbers), for every n up to Most. Each position gives a key
+// of its Most next symbols, with Bits bits for each, the first symbol in the highest bits; zeros stand for symbols
+// after the end. The keys are sorted once; the upper bits of a key are an n-gram.
 template <int Bits, int Most>
 class Ngrams {
   static_assert(Bits * Most <= 128);
 
  public:
-  // Symbols below 2^Bits - 1.
+  // Sets the text. Symbols must be below 2^Bits - 1.
   void set(std::span<const uint32_t> symbols) {
     length_ = static_cast<int64_t>(symbols.size());
     keys_.resize(symbols.size());
@@ -28,10 +30,11 @@ class Ngrams {
     }
     std::sort(keys_.begin(), keys_.end());
   }
-  int64_t length() const { return length_; }
-  int64_t total(int n) const { return std::max<int64_t>(length_ - n + 1, 0); }
+  int64_t length() const { return length_; }                                    // symbols
+  int64_t total(int n) const { return std::max<int64_t>(length_ - n + 1, 0); }  // number of n-grams
 
-  // Sum over this text's n-grams of min(its count here, its largest count in a reference).
+  // The clipped matches of BLEU: the sum over this text's different n-grams of min(count here, largest count in one
+  // reference).
   int64_t matches(std::span<const Ngrams> references, int n) const {
     int64_t sum = 0;
     std::vector<size_t> at(references.size(), 0);
@@ -56,7 +59,7 @@ class Ngrams {
 
  private:
   static int shift(int n) { return Bits * (Most - n); }
-  // n symbols, none of them past the end.
+  // Whether all symbols of the n-gram are before the end of the text.
   static bool whole(uint128_t gram) { return (gram & ((uint128_t{1} << Bits) - 1)) != 0; }
 
   std::vector<uint128_t> keys_;

@@ -6,7 +6,7 @@
 
 namespace hone {
 
-// `word` of a-z and 0-9 becomes its stem, in place. At most one character longer than it was.
+// Replaces `word`, which consists of a-z and 0-9, by its stem. The stem is at most one character longer than the word.
 void porter_stem(std::string& word);
 
 }  // namespace hone

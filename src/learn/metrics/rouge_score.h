@@ -1,7 +1,7 @@
-// ROUGE-1, ROUGE-2, ROUGE-L and ROUGE-Lsum of one prediction against one reference, with the
-// numbers of the rouge-score package 0.1.2 (Lin, "ROUGE: a Package for Automatic Evaluation of
-// Summaries", 2004): words are runs of a-z and 0-9 in the lowercased text, those of more than three
-// characters are stemmed; ROUGE-Lsum is the union of longest common subsequences by sentence.
+// ROUGE-1, ROUGE-2, ROUGE-L and ROUGE-Lsum of one prediction against one reference (Lin, "ROUGE: a Package for
+// Automatic Evaluation of Summaries", 2004). Values are those of the package rouge-score 0.1.2. Words are runs of a-z
+// and 0-9 in the lowercased text; words of more than three characters are stemmed if the scorer uses the stemmer.
+// ROUGE-Lsum takes the union of the longest common subsequences of the sentences.
 #pragma once
 
 #include <array>
@@ -21,20 +21,20 @@ struct RougeValue {
   double precision = 0, recall = 0, fmeasure = 0;
 };
 
-// Words that are known are kept until there are 65,536, so memory does not grow with the data.
+// Keeps the stems of at most 65,536 words, so memory does not grow with the data.
 class RougeScorer {
  public:
   explicit RougeScorer(bool use_stemmer) : use_stemmer_(use_stemmer) {}
 
-  // Sentences for ROUGE-Lsum are the lines of the texts. If the sentences of a text are in one
-  // line, join them with "\n" first (run_summarization; sentences.h).
+  // The scores, indexed by RougeType. For ROUGE-Lsum each line of a text is a sentence: put "\n" between the sentences
+  // first, as run_summarization does (SentenceSplitter::lines in sentences.h).
   std::array<RougeValue, kRougeTypes> score(std::string_view prediction,
                                             std::string_view reference);
 
  private:
   struct Words {
-    std::vector<int32_t> ids;
-    std::vector<size_t> ends;  // of each line, in ids
+    std::vector<int32_t> ids;  // numbers of the stems of all words
+    std::vector<size_t> ends;  // for each line, the index in `ids` after its last word
   };
   void read(std::string_view text, Words& words);
   int32_t stem_id(std::string_view word);
@@ -48,10 +48,10 @@ class RougeScorer {
   bool use_stemmer_;
   Interner words_, stems_;
   std::vector<int32_t> stem_of_word_;
-  // All of the following belongs to one call and keeps its memory.
+  // Scratch memory of score(), reused by the next call.
   Words prediction_, reference_;
-  std::vector<int32_t> count_, other_count_;  // by stem
-  std::vector<int32_t> slot_;                 // by stem: row of masks_ + 1, or 0
+  std::vector<int32_t> count_, other_count_;  // indexed by stem
+  std::vector<int32_t> slot_;                 // indexed by stem: row of masks_ + 1; 0: no row
   std::vector<uint64_t> masks_, rows_, pairs_, other_pairs_;
   std::vector<char> marked_;
   std::string word_;

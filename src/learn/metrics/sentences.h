@@ -1,7 +1,7 @@
-// Sentences of a text by the Punkt algorithm (Kiss and Strunk, "Unsupervised Multilingual Sentence
-// Boundary Detection", Computational Linguistics 32(4), 2006), with the results of nltk 3.10's
-// sent_tokenize. NLTK distributes its data about a language (punkt_tab); hone reads an installed
-// copy and has none of its own.
+// Splits a text into sentences by the Punkt algorithm (Kiss and Strunk, "Unsupervised Multilingual Sentence Boundary
+// Detection", Computational Linguistics 32(4), 2006). The results are those of sent_tokenize in NLTK 3.10. The
+// algorithm needs data about the language, which NLTK distributes (punkt_tab). hone reads an installed copy; it has
+// none of its own.
 #pragma once
 
 #include <cstdint>
@@ -18,18 +18,18 @@ namespace hone {
 
 class SentenceSplitter {
  public:
-  // The files of a folder tokenizers/punkt_tab/<language>: abbrev_types.txt, collocations.tab,
-  // sent_starters.txt, ortho_context.tab. Errors: H2603.
+  // Reads the files of a folder tokenizers/punkt_tab/<language>: abbrev_types.txt, collocations.tab, sent_starters.txt
+  // and ortho_context.tab. H2603: a file is missing or has another form.
   static Result<SentenceSplitter> load(const std::string& folder);
-  // Reads the contents of these files, in this order; `name` appears in messages.
+  // Takes the contents of these files, in this order. `name` stands for the folder in messages. H2603: as load().
   static Result<SentenceSplitter> parse(std::string_view abbreviations,
                                         std::string_view collocations, std::string_view starters,
                                         std::string_view contexts, const std::string& name);
 
-  // Views into `text`, without the white space between sentences.
+  // The sentences as views into `text`, without the white space between them.
   std::vector<std::string_view> split(std::string_view text) const;
 
-  // The text that run_summarization gives to ROUGE: stripped, a line for each sentence.
+  // The text in the form that run_summarization gives to ROUGE: white space at both ends removed, one sentence a line.
   std::string lines(std::string_view text) const;
 
  private:
@@ -52,10 +52,10 @@ class SentenceSplitter {
   std::unordered_map<std::string, int64_t, Hash, std::equal_to<>> contexts_;
 };
 
-// Finds the folder of a language's Punkt data below nltk's folders: NLTK_DATA (a list with ':'),
-// ~/nltk_data, /usr/share/nltk_data, /usr/local/share/nltk_data, /usr/lib/nltk_data,
-// /usr/local/lib/nltk_data. `nltk_data` replaces all of them unless it is empty; it may be the
-// language's own folder. Errors: H2603 with the searched folders.
+// Finds the folder with a language's Punkt data. Searches NLTK's folders: those in the variable NLTK_DATA (separated
+// by ':'), ~/nltk_data, /usr/share/nltk_data, /usr/local/share/nltk_data, /usr/lib/nltk_data and
+// /usr/local/lib/nltk_data. `nltk_data`: searches only this folder, which may also be the language's own folder; "":
+// NLTK's folders. H2603: the data was not found; the message lists the searched folders.
 Result<std::string> find_punkt_folder(const std::string& nltk_data = "",
                                       const std::string& language = "english");
 

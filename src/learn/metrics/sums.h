@@ -1,5 +1,5 @@
-// Sums of doubles with the rounding error carried along (Knuth's two-sum, Dekker's two-product), so
-// that the order of the examples does not show in the result.
+// Sums of doubles that keep the rounding error in a second double (Knuth's two-sum, Dekker's two-product), so that the
+// order of the summands does not change the rounded result in practice.
 #pragma once
 
 #include <cmath>
@@ -7,7 +7,7 @@
 
 namespace hone {
 
-// About 106 bits.
+// A sum with about 106 bits of precision: high + low.
 class ExactSum {
  public:
   void add(double x) {

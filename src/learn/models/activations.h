@@ -1,16 +1,19 @@
-// Activation functions by the names of Transformers' ACT2FN.
+// Activation functions, under the names that Transformers gives them (ACT2FN): "gelu_new", "silu", ...
 #pragma once
 
 #include "learn/models/family.h"
 
 namespace hone {
 
-// Whether config.json's `key` (absent: `otherwise`) names one that is offered: H2303 lists them.
+// H2303: the activation that config.json names under `key` (`otherwise` if the key is absent) is not supported; the
+// message lists those that are.
 Status check_activation(const ModelConfig& c, const char* key, const std::string& otherwise);
+// Whether hone supports the activation.
 bool knows_activation(const std::string& name);
-// The kind that ops::activation and ops::gate take for a known name; "tanh" is an op of its own.
+// The kind to give to ops::activation and ops::gate for a supported name: "gelu_tanh". The kind "tanh" is not one of
+// these ops: it is ops::tanh.
 std::string activation_kind(const std::string& name);
-// Applied to x, any shape, by a known name.
+// Applies a supported activation to each element of x.
 ValueId activate(Builder& b, ValueId x, const std::string& name);
 ValueId sigmoid(Builder& b, ValueId x);
 

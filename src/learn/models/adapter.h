@@ -1,8 +1,8 @@
-// LoRA (arXiv 2106.09685): for a frozen linear layer with the weight W [out,in], two small matrices
-// A [r,in] and B [out,r] are trained, and the layer gives x W^T + scale dropout(x) A^T B^T. Names,
-// rules and adapter_config.json follow PEFT's LoraConfig.
-// DoRA (arXiv 2402.09353) also trains a norm m [out] of each row: the weight is m times the rows of
-// W + scale B A, each divided by its norm; dropout is before W there too.
+// The settings of a LoRA adapter (arXiv 2106.09685). For a frozen linear layer with the weight W [out,in], two small
+// matrices A [r,in] and B [out,r] are trained, and the layer computes x W^T + scale dropout(x) A^T B^T. Names, rules
+// and adapter_config.json follow PEFT's LoraConfig.
+// DoRA (arXiv 2402.09353) also trains a vector m [out], the lengths of the rows: the weight is W + scale B A with each
+// row divided by its norm and multiplied by its element of m. As in PEFT, dropout then also applies to the input of W.
 #pragma once
 
 #include <cstdint>
@@ -16,54 +16,58 @@ namespace hone {
 
 struct ModelConfig;
 
-// In front of the names of PEFT's adapter files: the model inside PeftModel and LoraModel.
+// The prefix of all names in PEFT's adapter files: the path of the model inside PeftModel and LoraModel.
 inline constexpr const char* kAdapterPrefix = "base_model.model.";
-// PEFT adds these modules to those that are trained whole where a task classifies.
+// The modules that PEFT always trains in full if the head classifies sequences, tokens or choices.
 inline constexpr const char* kClassifierModules[] = {"classifier", "score"};
-// And this one where answers are found.
+// The module that PEFT always trains in full if the head answers questions.
 inline constexpr const char* kAnswerModule = "qa_outputs";
-// Whether `part` are whole parts of the dotted name: "classifier" of "classifier.dense.weight".
+// Whether the dotted name has the parts `part` in it: "classifier.dense.weight" has "classifier" and
+// "classifier.dense".
 bool names_part(const std::string& name, const std::string& part);
 
 struct Adapter {
-  int64_t r = 8;
-  double alpha = 8, dropout = 0;
-  // Other values of r and alpha for layers: regular expressions for the last parts of their names.
-  // The first that matches counts.
+  int64_t r = 8;                  // rank
+  double alpha = 8, dropout = 0;  // scale = alpha / r; probability of dropout
+  // Exceptions from r and alpha for some layers: (regular expression for the last parts of a layer's name, value). The
+  // first expression that matches counts.
   using Patterns = std::vector<std::pair<std::string, double>>;
   Patterns ranks = {}, alphas = {};
   bool dora = false;
-  bool rslora = false;  // scale alpha / sqrt(r), arXiv 2312.03732
-  // Layers that get an adapter: whole names or their last parts. Empty: layers that match
-  // `pattern`, a regular expression for whole names or kAllLinear; both empty: the usual ones of
-  // the model's type.
+  bool rslora = false;  // true: scale = alpha / sqrt(r), arXiv 2312.03732
+  // The linear layers that get an adapter. `targets`: their whole names, or the last parts of their names. If it is
+  // empty, `pattern`: a regular expression for whole names, or kAllLinear. Both empty: ModelConfig::adapted.
   std::vector<std::string> targets = {};
   std::string pattern = {};
-  // Stacked matrices of experts that get an adapter for each expert: whole names or their last parts, such as
-  // "mlp.experts.down_proj", as in PEFT's target_parameters. The rank and the scale of one follow its whole name.
+  // Stacked matrices of experts in which each expert gets an adapter, as PEFT's target_parameters: whole names, or the
+  // last parts of names, such as "mlp.experts.down_proj". `ranks` and `alphas` are matched with the whole name.
   std::vector<std::string> parameters = {};
-  // Modules that are trained whole, by any part of their name; heads that classify always are.
+  // Modules that are trained in full (PEFT's modules_to_save), by any part of their names. kClassifierModules and
+  // kAnswerModule are added by the head.
   std::vector<std::string> saved = {};
-  // Weights of the model, by their whole names, that are in the adapter's file and are not trained:
-  // embeddings that have been resized.
+  // Weights of the model, by their whole names, that are stored in the adapter's file but not trained: embeddings that
+  // have been resized.
   std::vector<std::string> kept = {};
-  uint64_t seed = 0;  // of the first A
-  // Not null: A and B begin with the layer's largest singular values (PiSSA, learn/pretrained/pissa.h), which are here
-  // by the names of the matrices when the weights are loaded.
+  uint64_t seed = 0;  // of the random initial values of A
+  // PiSSA (learn/pretrained/pissa.h); null: ordinary LoRA. Not null: A and B start from the layer's largest singular
+  // values. When the weights are loaded, the initial values of these matrices are put here, by their names.
   std::shared_ptr<std::map<std::string, std::vector<float>>> first = nullptr;
-  int64_t principal_turns = -1;  // of the iteration that finds them; -1: exactly
+  int64_t principal_turns = -1;  // PiSSA: number of power iterations; -1: computes them exactly
 
-  static constexpr const char* kAllLinear = "all-linear";
-  static constexpr const char* kNoLayers =
-      "none";  // the only target: an adapter of `parameters` alone
+  static constexpr const char* kAllLinear = "all-linear";  // `pattern`: all linear layers
+  // The only element of `targets`: no linear layer is adapted, only `parameters`.
+  static constexpr const char* kNoLayers = "none";
 
-  int64_t rank_of(const std::string& layer) const;
-  double scale_of(const std::string& layer) const;
+  int64_t rank_of(const std::string& layer) const;  // r, or its exception
+  double scale_of(const std::string& layer) const;  // by alpha, or its exception
+  // Whether the linear layer of this name gets an adapter.
   bool adapts(const ModelConfig& c, const std::string& layer) const;
+  // Whether the stacked matrix of this name gets an adapter.
   bool adapts_parameter(const std::string& name) const;
   bool adapts_no_layers() const { return targets.size() == 1 && targets.front() == kNoLayers; }
+  // Whether the weight belongs to a module that is trained in full.
   bool saves(const ModelConfig& c, const std::string& weight) const;
-  bool keeps(const std::string& weight) const;
+  bool keeps(const std::string& weight) const;  // whether it is in `kept`
 };
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// PEFT's adapter_config.json, and whether an adapter fits its model.
+// Reads and writes PEFT's adapter_config.json, and checks whether an adapter fits its model.
 #pragma once
 
 #include "base/core/json.h"
@@ -9,18 +9,18 @@ namespace hone {
 inline constexpr const char* kAdapterStem = "adapter_model";  // adapter_model.safetensors
 inline constexpr const char* kAdapterConfigFile = "adapter_config.json";
 
-// Names of the layers that the config's adapter adapts.
+// The names of the linear layers that c.adapter adapts.
 std::vector<std::string> adapted_layers(const ModelConfig& c);
-// Names of the stacked matrices of experts that it adapts (Adapter::parameters).
+// The names of the stacked matrices of experts that c.adapter adapts (Adapter::parameters).
 std::vector<std::string> adapted_parameters(const ModelConfig& c);
 
-// Reads adapter_config.json. H2305: it is not a LoRA adapter, or is of a kind that hone does not
+// Reads the contents of an adapter_config.json. H2305: it is not a LoRA adapter, or has a setting that hone does not
 // support.
 Result<Adapter> read_adapter_config(const OrderedJson& file);
-// PEFT's file for the config's adapter; `base`: the model that it belongs to.
+// The contents of adapter_config.json for c.adapter. `base`: the name of its model (base_model_name_or_path).
 Json adapter_config(const ModelConfig& c, const std::string& base);
-// H2305: the adapter adapts no layer of the model, names a module to train in full that cannot be, or
-// its patterns are not valid.
+// H2305: c.adapter adapts no layer of the model, a module that it names cannot be trained in full, or one of its
+// patterns is not a valid regular expression.
 Status check_adapter(const ModelConfig& c);
 
 }  // namespace hone

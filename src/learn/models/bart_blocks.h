@@ -1,49 +1,52 @@
-// Shared parts of BART-like encoder-decoders: attention and MLP blocks with layer norms, one stack
-// over the source, one over the target that also attends to the source's. Linear weights are [out,
-// in]. A BartStyle describes the differences of a family.
+// Shared parts of encoder-decoders such as BART: an encoder over the source, and a decoder over the target that also
+// attends to the encoder's output. Their layers are attention and an MLP with layer norms. Linear weights are [out,
+// in]. A BartStyle describes the differences between families. Letters are those of graph.h; Te and Td are the tokens
+// of the encoder and of the decoder.
 #pragma once
 
 #include "learn/models/family.h"
 
 namespace hone {
 
-// The embedding of both sides, where they have one.
+// The embedding, if encoder and decoder share one.
 inline constexpr const char* kSharedTable = "model.shared.weight";
 
 struct BartStyle {
-  // Norms come before the sublayers, and one more ends each stack; or after them.
+  // true: layer norms are before attention and MLP, and each stack of layers ends with a further one. false: layer
+  // norms are after the residual sums.
   bool pre_norm = false;
-  bool embedding_norm = true;  // layernorm_embedding
+  bool embedding_norm = true;  // layernorm_embedding: a layer norm after the embedding
   enum class Positions {
-    learned,  // weights; position p is row p + 2, as fairseq counts
-    kept,     // sinusoids that the checkpoint holds; never trained
-    made,     // sinusoids that hone makes
+    learned,  // trained weights; position p is row p + 2, as in fairseq
+    kept,     // sinusoids that the checkpoint holds; not trained
+    made,     // sinusoids that hone computes
   } positions = Positions::learned;
-  // Names of the weights; the same one where they are tied.
+  // Names of the weights: of the encoder's embedding, the decoder's, and the head. Tied weights have the same name.
   std::string source_embedding, target_embedding, head;
-  // Declares them, in the order of the checkpoint, with bart_table and bart_head_matrix.
+  // Declares these weights in the order of the checkpoint, by bart_table() and bart_head_matrix().
   void (*declare_tables)(ModelGraph& g, const BartStyle& style) = nullptr;
 };
 
-// Sizes and activation; one vocabulary is taken for both sides.
+// Reads the sizes and checks the activation; both sides get the same vocabulary. H2302, H2303.
 Status read_bart_config(ModelConfig& c);
-// The padding and the start token, with the defaults of absent keys.
+// Reads pad_token_id and decoder_start_token_id. `padding`, `start`: their values if the keys are absent. H2302.
 Status read_bart_tokens(ModelConfig& c, int64_t padding, int64_t start);
 
-// An embedding [rows,C], and a head [V,C] that is tied to none. A tied one has the names of all
-// its roles.
+// Declares an embedding [rows,C]. If it is tied, it may have the names of all its roles in a checkpoint.
 void bart_table(ModelGraph& g, const BartStyle& style, const std::string& name, int64_t rows,
                 bool trained = true);
+// Declares a head [V,C] that is not tied.
 void bart_head_matrix(ModelGraph& g, const BartStyle& style);
 
 ValueId bart_encoder(ModelGraph& g, const BartStyle& style);  // -> [Te,C]
 ValueId bart_decoder(ModelGraph& g, const BartStyle& style);  // -> [Td,C]
 CrossKeys bart_cross_keys(ModelGraph& g, int64_t layer);
 HeadLayer bart_head(ModelGraph& g, ValueId hidden, const BartStyle& style);
-// The classifier of BART and T5, hidden [S,C]: a tanh layer between two dropouts.
+// The classifier of BART and T5, hidden [S,C]: dropout, a linear layer with tanh, dropout, the output layer. `std`: of
+// the initial weights.
 HeadLayer dense_classifier(ModelGraph& g, ValueId hidden, double dropout, double std);
 
-// The family with everything that its style decides.
+// Adds to `f` everything that follows from the style.
 template <BartStyle (*kStyle)(const ModelConfig& c)>
 Family bart_family(Family f) {
   f.body = [](ModelGraph& g) { return bart_decoder(g, kStyle(g.config)); };

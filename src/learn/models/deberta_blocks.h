@@ -1,28 +1,29 @@
-// Shared parts of DeBERTa (He et al. 2021, arXiv 2006.03654) and its versions 2 and 3 (arXiv
-// 2111.09543): BERT's encoder whose attention has relative positions apart from contents.
+// Shared parts of DeBERTa (He et al. 2021, arXiv 2006.03654) and its versions 2 and 3 (arXiv 2111.09543): an encoder
+// like BERT's, with further terms in the attention scores for relative positions.
 #pragma once
 
 #include "learn/models/encoder.h"
 
 namespace hone {
 
-// A layer's part of a score: queries, keys and values [T,C], and the rows of relative positions after
-// the layers that make keys and queries of them, [2 span, C].
+// The inputs of a layer's attention: q, k, v [T,C] of the tokens, and the keys and queries [2 span, C] that are made
+// from the table of relative positions; kNoValue: the config does not use these.
 struct DebertaParts {
   ValueId q, k, v, position_keys = kNoValue, position_queries = kNoValue;
 };
 
-// The differences of the versions.
+// The differences between the versions.
 struct DebertaStyle {
-  bool buckets = true;     // config.json's position_buckets apply
-  bool table_norm = true;  // and its norm_rel_ebd
-  // The parts of a layer; `at` names its attention, `rows` are those of relative positions, or
-  // kNoValue.
+  bool buckets = true;     // position_buckets of config.json is used
+  bool table_norm = true;  // norm_rel_ebd of config.json is used
+  // Makes a layer's parts from its input x [T,C]. `at`: the name of its attention. `rows`: the table of relative
+  // positions; kNoValue: there is none.
   DebertaParts (*parts)(ModelGraph& g, const std::string& at, ValueId x, ValueId rows) = nullptr;
   bool multiple_choice = false;  // EncoderStyle::multiple_choice
 };
 
-// config.json's pos_att_type has "c2p" (keys by position) or "p2c" (queries by position).
+// Whether pos_att_type of config.json has `kind`: "c2p" (content to position: keys are made from positions) or "p2c"
+// (position to content: queries are made from positions).
 bool has_position(const ModelConfig& c, const char* kind);
 
 Status read_deberta_config(ModelConfig& c, const DebertaStyle& style);
@@ -30,7 +31,7 @@ ValueId deberta_body(ModelGraph& g, const DebertaStyle& style);
 HeadLayer deberta_head(ModelGraph& g, ValueId x);
 EncoderStyle deberta_names();
 
-// The family with everything but its name and its model types.
+// Adds to `f` everything but its name and its model types.
 template <const DebertaStyle& kStyle>
 Family deberta_family(Family f) {
   f.read_config = [](ModelConfig& c) { return read_deberta_config(c, kStyle); };

@@ -1,4 +1,4 @@
-// The whole graph of a model that embeds texts.
+// Builds the graph of a model that embeds texts: from token ids to embeddings.
 #pragma once
 
 #include "learn/models/family.h"
@@ -6,8 +6,9 @@
 
 namespace hone {
 
-// Body and embeddings [S,E] of a model with config.embedding, whose head is none. segments i32[T]: the sequence of each
-// token, < 0: none.
+// Builds the model's body, its pooling and its dense layers. Returns the embeddings f32[S,E]: S sequences, E =
+// EmbeddingForm::width(). g.config must have `embedding` and Head::none. `segments`: i32[T], the number of each
+// token's sequence; negative: the token belongs to no sequence (it fills the batch).
 ValueId embed_texts(ModelGraph& g, ValueId segments);
 
 }  // namespace hone

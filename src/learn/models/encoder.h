@@ -1,15 +1,14 @@
-// Shared parts of BERT-like encoders (Devlin et al. 2019, arXiv 1810.04805; Liu et al. 2019, arXiv
-// 1907.11692): learned positions and token types, blocks whose norms come after the residual sum,
-// biases everywhere, weights [out, in]. Names are Transformers'; names of the body begin with the
-// family's prefix, except in a checkpoint of the body alone. An EncoderStyle describes the
-// differences of a family.
+// Shared parts of encoders such as BERT (Devlin et al. 2019, arXiv 1810.04805; Liu et al. 2019, arXiv 1907.11692).
+// They have learned positions and token types, layer norms after the residual sums, biases in all layers, and weights
+// [out, in]. Names are those of Transformers; names of the body begin with the family's prefix, except in a checkpoint
+// of the body alone. An EncoderStyle describes the differences between families. Letters are those of graph.h.
 #pragma once
 
 #include "learn/models/family.h"
 
 namespace hone {
 
-// Keys of config.json.
+// The keys under which a family's config.json has these values.
 struct EncoderKeys {
   const char* hidden = "hidden_size";
   const char* layers = "num_hidden_layers";
@@ -23,7 +22,8 @@ struct EncoderKeys {
   const char* positions = "max_position_embeddings";
 };
 
-// Names of a layer's weights, after the name of the layer.
+// The names of a layer's modules, after the name of the layer. `attended`: the output layer of attention; up, down:
+// the two layers of the MLP.
 struct EncoderNames {
   const char* query = "attention.self.query";
   const char* key = "attention.self.key";
@@ -36,93 +36,97 @@ struct EncoderNames {
 };
 
 struct EncoderStyle {
-  // The position of a sequence's first token in the table; the row before it belongs to padding.
+  // The row of the position table for a sequence's first token; the row before it belongs to padding.
   int64_t first_position = 0;
-  const char* decoder = "";  // the name of the masked-language-model head's matrix
+  const char* decoder = "";  // name of the matrix of the masked-LM head
   EncoderKeys keys = {};
   EncoderNames names = {};
-  bool positions = true, token_types = true;  // has tables of them
-  int64_t usual_types = 2, least_types = 1;   // of type_vocab_size
-  int64_t usual_padding = 0;                  // pad_token_id where the config has none
-  double norm_eps = 1e-12;                    // layer_norm_eps where the config has none
-  double usual_dropout = 0.1;                 // of all kinds
-  const char* usual_act = "gelu";
+  bool positions = true, token_types = true;  // whether the model has tables of them
+  int64_t usual_types = 2, least_types = 1;   // type_vocab_size: default and minimum
+  int64_t usual_padding = 0;                  // pad_token_id if the config has none
+  double norm_eps = 1e-12;                    // layer_norm_eps if the config has none
+  double usual_dropout = 0.1;                 // of all kinds of dropout, if the config has none
+  const char* usual_act = "gelu";             // hidden_act if the config has none
   const char* embeddings_norm = "embeddings.LayerNorm";
-  bool inner_dropout = true;  // on the output of the MLP
-  bool output_biases = true;  // of the output layers of attention and MLP
+  bool inner_dropout = true;  // dropout after the MLP
+  bool output_biases = true;  // the output layers of attention and MLP have biases
   const char* prefix = "";    // of the body's weights; "": the family's name and a dot
-  const char* layers =
-      "encoder.layer.";  // a layer's name begins with it, then its number and a dot
-  // Names layers, where not by number: "encoder.albert_layer_groups.0.albert_layers.0.".
+  // The name of a layer is this, its number and a dot.
+  const char* layers = "encoder.layer.";
+  // Returns the name of a layer that has another form: "encoder.albert_layer_groups.0.albert_layers.0.".
   std::string (*layer_name)(const ModelConfig& c, int64_t layer) = nullptr;
-  bool multiple_choice = false;  // Transformers has the family's class ForMultipleChoice
-  // Replaces attention up to its output layer, x [T,C] -> [T,C]; `at` names the layer.
+  bool multiple_choice = false;  // Transformers has a class ...ForMultipleChoice for the family
+  // Replaces attention without its output layer, x [T,C] -> [T,C]. `at`: the name of the layer.
   std::function<ValueId(int64_t layer, const std::string& at, ValueId x)> attend = nullptr;
-  // Replaces the first part of the MLP, x [N,C] -> [N,F].
+  // Replaces the first layer of the MLP and its activation, x [N,C] -> [N,F].
   std::function<ValueId(const std::string& at, ValueId x, const LinearLayer& o)> inner = nullptr;
-  // Changes the output of a layer whose input was x, both [T,C]. No layer is cut to first tokens then.
+  // Replaces the output of a layer; x: its input; x and out are [T,C]. If it is set, the last layer is computed for
+  // all tokens, even if the head reads only the first token of each sequence.
   std::function<ValueId(int64_t layer, ValueId x, ValueId out)> after_layer = nullptr;
 };
 
-// Reads the common fields. Refuses decoders, relative positions, and activations that hone does not
-// compute.
+// Reads the values that all encoders have. H2302: a value is not valid. H2303: the model is a decoder, has relative
+// positions, or has an activation that hone does not support.
 Status read_encoder_config(ModelConfig& c, const EncoderStyle& style = {});
-// Positions that begin after the padding token's id, as RoBERTa's: the table keeps the row of the id
-// and those before it out of use. H2302 if there is no id or no row is left.
+// For families such as RoBERTa: the positions of a text begin after the row pad_token_id of the position table; this
+// row and those before it are not used by tokens. Reduces c.max_positions accordingly. H2302: pad_token_id is null, or
+// no row is left.
 Status read_positions_after_padding(ModelConfig& c);
-// Their Family::count_positions. Tokens of padding have no number, also in the middle of a text: they
-// get -1, the row that the table keeps for them (Transformers' create_position_ids_from_input_ids).
+// The Family::count_positions of these families. Padding tokens, also in the middle of a text, do not count and get
+// the position -1, which is the row for padding (Transformers' create_position_ids_from_input_ids).
 void number_tokens_of_text(const ModelConfig& c, std::span<const int32_t> ids,
                            std::span<int32_t> positions);
-// config.json's embedding_size, the width of the tables; absent: the hidden size.
+// The width E of the embedding tables: embedding_size in config.json; absent: the hidden size.
 int64_t embedding_width(const ModelConfig& c);
-// The prefix of the body's weights; "" for the body alone.
+// The prefix of the body's weights; "": the model has no head, so its names have no prefix.
 std::string encoder_prefix(const ModelConfig& c, const EncoderStyle& style = {});
 
-// -> [T,C]; where sequences are classified, of the first token of each alone, [S,C].
+// The body: hidden states [T,C]; if the head gives one row for each sequence (reads_sequences()), only those of the
+// first token of each sequence, [S,C].
 ValueId encoder_body(ModelGraph& g, const EncoderStyle& style = {});
-// Its two parts: tables, norm and dropout [T,E], and the layers from x [T,C].
+// The first part of the body: embeddings, layer norm and dropout, [T,E].
 ValueId encoder_embeddings(ModelGraph& g, const EncoderStyle& style);
+// The second part of the body: all layers, from x [T,C].
 ValueId encoder_layers(ModelGraph& g, const EncoderStyle& style, ValueId x);
-// The sum of the rows of the tables, before the norm, [T,E].
+// The sum of the embeddings of words, positions and token types, before the layer norm, [T,E].
 ValueId embedded_tokens(ModelGraph& g, const EncoderStyle& style);
 
-// tanh of a linear layer over first tokens, x [S,C].
+// The pooler: tanh of a linear layer `at`, x [S,C] (first tokens) -> [S,C].
 ValueId encoder_pooled(ModelGraph& g, const std::string& at, ValueId x);
-// Declares the weights of a pooler that checkpoints have beside a body alone, and nothing reads.
+// Declares the weights of a pooler that a checkpoint without a head may have, but the model does not use.
 void declare_pooler(ModelGraph& g, const std::string& at, ValueId x);
 
-// A masked-language-model head's dense layer, activation and norm, x [N,C] -> [N,width].
+// The first part of a masked-LM head: linear layer, activation and layer norm, x [N,C] -> [N,width].
 ValueId encoder_transform(ModelGraph& g, const std::string& dense, const std::string& norm,
                           ValueId x, const std::string& act, const EncoderStyle& style = {});
-// The matrix of a masked-language-model head: the words when they are tied, else one of its own.
+// The matrix of a masked-LM head: the word embedding if the config ties them, else a separate weight.
 ValueId encoder_decoder_matrix(ModelGraph& g, const EncoderStyle& style);
-// Its bias [V]. Transformers reads `tied_name` or, of a decoder tied to nothing, `own_name`.
+// The bias [V] of a masked-LM head. Its name is `tied_name`, or `own_name` if the matrix is not tied.
 ValueId encoder_decoder_bias(ModelGraph& g, const char* tied_name, const char* own_name);
 
-// tanh of a linear layer over first tokens, dropout and the last layer of a classifier, x [S,C].
+// A classifier of sequences: encoder_pooled(), dropout `drop` and encoder_classifier(), x [S,C] -> [S,labels].
 HeadLayer pooled_classifier(ModelGraph& g, const std::string& at, ValueId x, double drop);
-// The last layer of a classifier, [N,C] -> [N,labels].
+// The output layer of a classifier, x [N,C] -> [N,labels].
 HeadLayer encoder_classifier(ModelGraph& g, const std::string& at, ValueId x);
 // RoBERTa's classifier of sequences, x [S,C]: dropout, dense layer, activation, dropout, out_proj.
 HeadLayer dense_classifier(ModelGraph& g, ValueId x, double drop, const std::string& act);
 
-// By the weights `at`.weight and `at`.bias; older checkpoints call them gamma and beta.
+// A layer norm with the weights `at`.weight and `at`.bias; older checkpoints call them gamma and beta.
 ValueId encoder_norm(ModelGraph& g, const std::string& at, ValueId x,
                      const EncoderStyle& style = {});
 
 std::string hidden_act_of(const ModelConfig& c, const EncoderStyle& style = {});
-// classifier_dropout, else the hidden one.
+// classifier_dropout of config.json; if it is absent, the hidden dropout.
 double classifier_dropout_of(const ModelConfig& c, const EncoderStyle& style = {});
 
 double attention_dropout_of(const ModelConfig& c, const EncoderStyle& style = {});
 
-// The mean over the tokens of each sequence, x [T,C] -> [S,C]; zeros for empty ones.
+// The mean of x over the tokens of each sequence, [T,C] -> [S,C]; zeros for an empty sequence.
 ValueId mean_of_sequences(ModelGraph& g, ValueId x);
 
-// masked_lm, sequence_classification, token_classification, none.
+// The heads that all these families have: masked_lm, sequence_classification, token_classification, none.
 std::vector<HeadOffer> encoder_heads();
-// The family with what all of them have.
+// Adds to `f` everything that all these families have in common.
 Family encoder_family(Family f, const EncoderStyle& style = {});
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// GGUF files of BERT-like encoders: llama.cpp's architecture "bert" and its relatives.
+// The layout of GGUF files of encoders such as BERT: llama.cpp's architecture "bert" and similar ones.
 // Reference: llama.cpp, conversion/bert.py and gguf-py/gguf/tensor_mapping.py.
 #pragma once
 
@@ -7,11 +7,12 @@
 
 namespace hone {
 
-// The layout of the body of encoder.h: its keys and names with those of the style. `tokenizer`: the
-// vocabulary that distinguishes the type's files.
+// The layout for the body that encoder.h builds with this style. `tokenizer`: GgufLayout::tokenizer, the kind of
+// vocabulary by which the type's files are recognized.
 GgufLayout encoder_gguf(const std::string& architecture, const std::string& tokenizer,
                         const EncoderStyle& style);
-// GgufLayout::unwritable for it: another activation than llama.cpp's, or tables of another width.
+// The layout's GgufLayout::unwritable: the activation differs from llama.cpp's, or the embedding tables do not have
+// the hidden size.
 std::string encoder_unwritable(const ModelConfig& c, const EncoderStyle& style);
 
 }  // namespace hone

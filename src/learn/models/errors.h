@@ -1,4 +1,4 @@
-// Error codes of the room: H23xx.
+// The error codes of learn/models: H2301 to H2305. errors.def has their meanings.
 #pragma once
 
 #include "base/core/error.h"

@@ -1,6 +1,7 @@
-// A mixture of experts in the place of an MLP: a router gives each token k of E gated MLPs and their shares; no
-// token is dropped. Shazeer et al., arXiv 1701.06538; as MegaBlocks (arXiv 2211.15841), rows are sorted by
-// expert, and each expert multiplies its own.
+// A mixture of experts in the place of a layer's MLP (Shazeer et al., arXiv 1701.06538): for each token, a router
+// chooses k of E gated MLPs, the experts, and the share of each in the result. No token is dropped. As in MegaBlocks
+// (arXiv 2211.15841), the rows of tokens are sorted by expert, and each expert is applied to its rows. Letters: T
+// tokens, C hidden size, E experts, k experts of a token, F inner size of an expert.
 #pragma once
 
 #include "learn/models/graph.h"
@@ -9,56 +10,61 @@ namespace hone {
 
 struct GgufLayout;  // gguf_layout.h
 
-// config.json's key of ExpertStyle::shared_inner.
+// The config.json key with the inner size of the shared expert (ExpertStyle::shared_inner).
 inline constexpr const char* kSharedInner = "shared_expert_intermediate_size";
 
-// The parts that families differ in; what it says by itself is Qwen3-MoE.
+// The differences between families. The default values describe Qwen3-MoE.
 struct ExpertStyle {
-  const char* at = "mlp.";  // in a layer; its router is `at`gate.weight [E,C]
-  // Its router's name where a newer Transformers saved it; "": the same.
+  // The module's name within a layer, with a dot at its end. `at` in the comments below is this name after the layer's
+  // name. The router is `at`gate.weight [E,C].
+  const char* at = "mlp.";
+  // The module's name in checkpoints of newer versions of Transformers; "": the same.
   const char* other_at = "";
   // The weights of expert 3 are `at`experts.3.gate_proj.weight [F,C], ...
   const char *gate = "gate_proj", *up = "up_proj", *down = "down_proj";
   const char* act = "silu";
-  // Keys of config.json: experts, experts of a token, F.
+  // Keys of config.json for E, k and F.
   const char *count = "num_experts", *chosen = "num_experts_per_tok",
              *inner = "moe_intermediate_size";
-  bool normalizes = true;  // shares sum to 1; else they are the router's probabilities
-  // gpt-oss: the router is `at`router with a bias; experts are `at`experts.gate_up_proj [E,C,2F], whose columns
-  // are of gate and up by turns, and down_proj [E,F,C], with biases, and a clamped gate.
+  bool normalizes = true;  // a token's shares are divided by their sum; false: the probabilities
+  // gpt-oss: the router is `at`router with a bias. The experts are `at`experts.gate_up_proj [E,C,2F], in which columns
+  // of gate and up alternate, and down_proj [E,F,C], with biases; gate and up are clamped.
   bool is_gpt_oss = false;
-  // Checkpoints keep `at`experts.gate_up_proj [E,2F,C] and down_proj [E,C,F] as one tensor each.
+  // Checkpoints have all experts in two tensors: `at`experts.gate_up_proj [E,2F,C] and `at`experts.down_proj [E,C,F].
   bool is_merged = false;
-  int64_t shared_inner =
-      0;  // of an MLP for every token, `at`shared_expert, with a gate of its own; 0: none
-  bool (*is_dense)(const ModelConfig& c, int64_t layer) = nullptr;  // a layer with a usual MLP
+  // Inner size of the shared expert, a gated MLP for every token, with the weights `at`shared_expert and
+  // `at`shared_expert_gate; 0: there is none.
+  int64_t shared_inner = 0;
+  // Whether the layer has an ordinary MLP and no experts. Null: all layers have experts.
+  bool (*is_dense)(const ModelConfig& c, int64_t layer) = nullptr;
 };
 
-// Gives the count of experts the name that the style has, if the config has its other name. Call it before the
-// defaults of the type are added.
+// Transformers has two keys for E, num_experts and num_local_experts. Renames the key in c.config to style.count. Call
+// it before the type's default values are added.
 void name_expert_count(ModelConfig& c, const ExpertStyle& style);
-// Sizes are in range, and no key asks for something that hone does not compute, such as noise of the router.
-// H2302, H2303.
+// H2302: a size is out of range. H2303: a key requests something that hone does not support, such as noise in the
+// router.
 Status check_experts(const ModelConfig& c, const ExpertStyle& style);
-// kSharedInner is in range. H2302.
+// H2302: the value of kSharedInner is out of range.
 Status check_shared_expert(const ModelConfig& c);
-// Whether the layer has a usual MLP by the keys of Qwen: mlp_only_layers, decoder_sparse_step.
+// ExpertStyle::is_dense of the Qwen models, by the keys mlp_only_layers and decoder_sparse_step.
 bool is_dense_in_qwen(const ModelConfig& c, int64_t layer);
-// The matrices of experts among the weights, by the names of Transformers' stacked parameters:
+// The names of the stacked expert matrices among the weights, as Transformers names these parameters:
 // "model.layers.3.mlp.experts.down_proj", ...
 std::vector<std::string> stacked_parameters(const std::vector<ParamSpec>& params);
-// The experts that a router chose, i32 [T,k], and their shares [T,k].
+// The result of a router.
 struct Routing {
-  ValueId chosen, shares;
+  ValueId chosen, shares;  // numbers of the chosen experts, i32[T,k], and their shares, [T,k]
 };
-// Experts for x [T,C] with a router of the family's own -> [T,C]; the layer has `at`experts.
+// Applies experts that the family's own router has chosen to x [T,C] -> [T,C]. `at`: the module's full name, with a
+// dot at its end.
 ValueId experts_of(ModelGraph& g, const ExpertStyle& style, const std::string& at, ValueId x,
                    const Routing& routing);
-// Adds the experts' keys and tensors to a layout, in the place of those of usual MLPs.
+// Adds the keys and tensors of experts to a GGUF layout, and removes those of ordinary MLPs.
 void add_experts(GgufLayout& g, const ExpertStyle& style);
-// Adds the shared expert's key and tensors to a layout.
+// Adds the key and tensors of the shared expert to a GGUF layout.
 void add_shared_expert(GgufLayout& g, const ExpertStyle& style);
-// The experts of the layer `h` ("model.layers.3.") for x [T,C] -> [T,C].
+// Applies router, experts and shared expert of the layer `h` ("model.layers.3.") to x [T,C] -> [T,C].
 ValueId experts(ModelGraph& g, const ExpertStyle& style, const std::string& h, ValueId x);
 
 }  // namespace hone

@@ -1,6 +1,6 @@
-// A model family: the meaning of config.json, the weights, and the graph of one pass. Each family
-// is one file of this shelf. Names follow Transformers' checkpoints. config.h has the fields of a
-// config, graph.h the builder of graphs.
+// A model family: how it reads config.json, which weights it has, and its computation graph. Each family is one file
+// of this folder. Names of weights are those of Transformers. config.h has the values of a config, graph.h the builder
+// of graphs and the letters in shapes (T, C, ...).
 #pragma once
 
 #include <span>
@@ -9,6 +9,7 @@
 
 namespace hone {
 
+// A table that is computed from the config and not saved, such as rotary frequencies.
 struct ConstantTable {
   std::string name;
   Shape shape;
@@ -20,113 +21,117 @@ struct GgufLayout;  // gguf_layout.h
 struct ModelType {
   std::string name;          // value of config.json's model_type: "mistral"
   std::string class_prefix;  // of Transformers' classes: "Mistral"
-  // JSON: the defaults of Transformers' config class, for training from scratch. "": the user gives
-  // a whole config.json.
+  // The default values of Transformers' config class as JSON, for training from scratch. "": hone has none; the user
+  // must give a complete config.json.
   const char* usual = "";
   std::vector<std::string> adapted = {};  // ModelConfig::adapted
-  const GgufLayout* gguf = nullptr;       // null: hone reads and writes no GGUF files of the type
+  const GgufLayout* gguf = nullptr;       // null: GGUF files are not supported for this type
 };
+// A head that models of a family may have.
 struct HeadOffer {
   Head head;
-  std::string class_ending;                   // "ForMaskedLM"
-  std::vector<std::string> model_types = {};  // that have it; empty: all of the family
+  std::string class_ending;                   // of Transformers' class: "ForMaskedLM"
+  std::vector<std::string> model_types = {};  // types that have the head; empty: all of the family
 };
 
 struct Family {
-  std::string name;                    // file and shelf name
-  std::vector<ModelType> model_types;  // the first gives a config its usual classes
-  // The first is the default head. The shelf adds two: decoders, whose first is causal_lm, classify
-  // sequences too, by the weight "score.weight"; families that classify tokens find answers too, by
-  // "qa_outputs".
+  std::string name;                    // name of its file without .cc: "gpt2"
+  std::vector<ModelType> model_types;  // at least one
+  // The first head is the default. families() adds two heads: sequence_classification for decoders (the first head is
+  // causal_lm), with the weight "score.weight"; question_answering for families that have token_classification, with
+  // the layer "qa_outputs".
   std::vector<HeadOffer> heads = {};
-  Status (*read_config)(ModelConfig& c) = nullptr;  // fills the common fields, checks its own
-  bool reads_text = true;  // has a vocabulary and positions; false: it reads images (image_model.h)
-  // The type of the processor for images of a model that comes without one.
+  // Fills the members of ModelConfig from c.config, and checks the family's own keys. H2302, H2303.
+  Status (*read_config)(ModelConfig& c) = nullptr;
+  bool reads_text = true;  // false: the models read images (image_model.h)
+  // The type of the image processor for an image model whose folder has none.
   const char* image_processor = "ConvNextImageProcessor";
-  ValueId (*body)(ModelGraph& g) = nullptr;  // -> hidden states [T,C] (of the decoder)
-  HeadLayer (*head)(ModelGraph& g, ValueId hidden) = nullptr;  // hidden [T,C], or rows of it
-  // Layers carry states from token to token beside keys and values (ModelGraph::carried).
+  // Builds the body. Returns hidden states [T,C]; for an encoder-decoder, those of the decoder.
+  ValueId (*body)(ModelGraph& g) = nullptr;
+  // Builds the head. hidden: [T,C], or only those rows of it for which logits are needed.
+  HeadLayer (*head)(ModelGraph& g, ValueId hidden) = nullptr;
+  // Some layers carry a state from token to token, other than keys and values (ModelGraph::carried).
   bool carries_states = false;
-  // Encoder-decoders: -> [Te,C], and the keys and values that a layer of the decoder computes from
-  // g.encoded.
+  // For encoder-decoders; else null. encoder: builds the encoder, -> [Te,C]. cross_keys: the keys and values that a
+  // layer of the decoder computes from g.encoded.
   ValueId (*encoder)(ModelGraph& g) = nullptr;
   CrossKeys (*cross_keys)(ModelGraph& g, int64_t layer) = nullptr;
 
-  // Keys of config.json whose value is a share of dropout.
+  // Keys of config.json whose values are probabilities of dropout.
   std::vector<const char*> dropouts = {};
-  // In front of the body's weights, except in a checkpoint of the body alone: "transformer.".
+  // The prefix of the body's weights: "transformer.". A checkpoint without a head does not have it.
   std::string body_prefix = "";
-  // Endings of tensors that checkpoints carry and no model reads: masks and tables that are
-  // made again.
+  // Endings of the names of tensors that checkpoints have but no model reads, such as masks and computed tables.
   std::vector<std::string> unread = {};
-  // `positions` [T] come as 0, 1, 2, ... in each sequence of `ids` [T]; nullptr: they are not
-  // changed.
+  // Changes the position numbers of packed sequences. `positions` [T] holds 0, 1, 2, ... in each sequence of `ids`
+  // [T]. nullptr: these are right.
   void (*count_positions)(const ModelConfig& c, std::span<const int32_t> ids,
                           std::span<int32_t> positions) = nullptr;
-  // The name of the head's own weight. If a checkpoint has this weight and it differs from the
-  // embedding, it is used, as in Transformers, although the config ties the two. nullptr: the
-  // config decides.
+  // The name of the head's weight if it is not tied. If a checkpoint has this weight and it differs from the
+  // embedding, it is used although the config ties the two, as in Transformers. nullptr: only the config decides.
   const char* separate_head = nullptr;
-  // Whether only the file decides: a head that equals the embedding is tied to it, whatever the
-  // config.
+  // true: only the checkpoint decides, not the config: the head is tied if it equals the embedding or is missing.
   bool head_of_file = false;
-  // The layout of a file by its names of weights (ModelConfig::layout); nullptr: the family knows
-  // Transformers' names alone.
+  // Recognizes the naming scheme of a file (ModelConfig::layout); has(name): the file has a weight of this name.
+  // nullptr: the family supports only Transformers' names.
   std::string (*layout)(const std::function<bool(const std::string& name)>& has) = nullptr;
-  // Child modules that Transformers' classes make in another order than the graph uses them, in their order. A
-  // module has its own weights first, then those of these children, then of the others in the order of the graph
-  // (module_order.h). nullopt: the order is not known.
+  // The order of the modules in Transformers' classes, if it differs from the order in which the graph uses them. In a
+  // module, its own weights come first, then the child modules of this list in its order, then the other children in
+  // the order of the graph (module_order.h). nullopt: the order is not known.
   std::optional<std::vector<std::string>> module_order = {};
-  // Whether activations stay in the range of f16 in the models that people have. If not, --fp16
-  // keeps those beyond it as the largest value of f16, as Transformers clamps them.
+  // Whether activations of the published models stay within the range of f16. false: with --fp16, larger ones become
+  // the largest value of f16, as Transformers clamps them.
   bool safe_in_f16 = true;
 
-  // Weights of body and head, in the order of the graph; tables that are computed.
+  // The weights of body and head, in the order in which the graph uses them.
   std::vector<ParamSpec> params(const ModelConfig& c) const;
+  // The tables that are computed from the config.
   std::vector<ConstantTable> constants(const ModelConfig& c) const;
-  // Names under which a checkpoint may keep the weight, best first; not spec.name itself.
+  // Other names that the weight may have in a checkpoint, best first, without spec.name.
   std::vector<std::string> other_names(const ModelConfig& c, const ParamSpec& spec) const;
-  bool leaves_unread(const std::string& name) const;
+  bool leaves_unread(const std::string& name) const;  // whether it ends in one of `unread`
 };
 
-const std::vector<Family>& families();
+const std::vector<Family>& families();  // all families
 
-// Family and common fields of a config.json. Unknown model_type, missing keys and values that hone
-// does not offer are Errors that name the key.
+// Reads a config.json. H2301: its model_type is not supported. H2302: a key is missing, or its value is not valid.
+// H2303: a value is not supported. The message names the key.
 Result<ModelConfig> read_model_config(const nlohmann::json& config);
-// The config of a new model: the defaults of its type, and `overrides` as run_clm's
-// config_overrides: "n_embd=64,n_layer=2". H2301: unknown type. H2302: the config does not have the
-// key of an override, or has it with another type.
+// Makes the config.json of a new model: the default values of its type, with `overrides` in the form of run_clm's
+// config_overrides: "n_embd=64,n_layer=2". H2301: the type is unknown or has no default values. H2302: the config has
+// no such key, or its value has another type.
 Result<nlohmann::json> usual_config(const std::string& model_type, const std::string& overrides);
-// The fields that every model of the family's kind needs are in range. H2302.
+// H2302: a value that every text or image model needs is out of range.
 Status check_common(const ModelConfig& c, const Family& f);
 const Family& family_of(const ModelConfig& c);
-// `with_tables` false: Transformers' num_parameters(exclude_embeddings=True).
+// The number of elements of all weights. `with_tables` false: without embeddings, as Transformers'
+// num_parameters(exclude_embeddings=True).
 int64_t parameter_count(const ModelConfig& c, bool with_tables = true);
 
-// Sets the head, with its number of labels where it classifies. H2304 lists what the family offers.
+// Sets the head. `labels`: the number of labels if the head classifies, else 0. H2304: the model type does not have
+// this head; the message lists the heads that it has.
 Status set_head(ModelConfig& c, Head head, int64_t labels = 0);
-// A head that classifies, with its labels in config.json: id2label and label2id.
+// Sets a head that classifies, and the names of its labels in c.config: id2label and label2id.
 Status set_head(ModelConfig& c, Head head, const std::vector<std::string>& labels);
-// Transformers' class of the model with its head: what config.json names when it fits the head,
-// else the family's.
+// The name of Transformers' class for the model with its head: "MistralForCausalLM". It is the one that config.json
+// names if it fits the head, else the one of the model type.
 std::string architecture_of(const ModelConfig& c);
-// Number of labels that config.json names (id2label, num_labels); 2 as in Transformers otherwise.
+// The number of labels by id2label or num_labels in config.json; 2 if both are absent, as in Transformers.
 int64_t config_labels(const ModelConfig& c);
 
-// Binds the weights (trainable as asked) and the tables of its config to the graph.
+// Adds all weights and tables of the model to the graph as states. Call it before the body is built.
 void add_model_states(ModelGraph& g, bool trainable);
-// Body and head. With label_rows, the head of a language model is computed for those rows alone, and
-// a head for which reads_label_rows() is true for these rows in place of the last tokens.
+// Builds the encoder, the body and the head. If g.label_rows is set, the head is computed only for these rows: for the
+// tokens with a label in a language model, for one token of each sequence if reads_label_rows() is true.
 HeadLayer model_head(ModelGraph& g);
-// Whether the model's head classifies sequences by one token of each that label_rows names: the last one
-// that is not padding of a decoder, the last end-of-text token of an encoder-decoder.
+// Whether the head classifies a sequence by one of its tokens, which label_rows must name: for a decoder the last
+// token that is not padding, for an encoder-decoder the last end-of-text token.
 bool reads_label_rows(const ModelConfig& c);
 
-// Position numbers of packed rows as the family counts them (Family::count_positions).
+// Calls Family::count_positions if the family has it.
 void count_positions(const ModelConfig& c, std::span<const int32_t> ids,
                      std::span<int32_t> positions);
-// The config with every share of dropout 0.
+// The config with all probabilities of dropout set to 0.
 ModelConfig without_dropout(ModelConfig c);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Sizes of the layers of Gemma 4 by their number, and the layout of its GGUF files.
+// The sizes of Gemma 4's layers, which differ from layer to layer, and the layout of its GGUF files.
 // Reference: llama.cpp, conversion/gemma.py and gguf-py/gguf/tensor_mapping.py.
 #pragma once
 
@@ -9,19 +9,21 @@ namespace hone {
 
 struct GgufLayout;  // gguf_layout.h
 
-inline constexpr int64_t kGemma4Period = 6;      // every sixth layer is without a window
-inline constexpr int64_t kGemma4FullHead = 512;  // global_head_dim of a config without it
+// Every sixth layer has full attention, by default; the other layers have a sliding window.
+inline constexpr int64_t kGemma4Period = 6;
+inline constexpr int64_t kGemma4FullHead = 512;  // global_head_dim if config.json has none
 
-// The layer is without a window.
+// Whether the layer has full attention, without a window.
 bool gemma4_is_full(const ModelConfig& c, int64_t layer);
-// Heads of the layers without a window: the same in each of them.
+// The heads of the layers with full attention; all these layers have the same.
 LayerHeads gemma4_full_heads(const ModelConfig& c);
 RotationStyle gemma4_rotation(const ModelConfig& c);
-// The first of the last layers, which read another's keys.
+// The last layers have no keys and values of their own: they read those of an earlier layer. The first of these
+// layers.
 int64_t gemma4_first_shared(const ModelConfig& c);
-// The layer whose keys and values this one reads; -1: it has its own.
+// The earlier layer whose keys and values this layer reads; -1: it has its own.
 int64_t gemma4_keys_of(const ModelConfig& c, int64_t layer);
-// The MLP of the layer has twice the size.
+// Whether the layer's MLP has twice the usual inner size.
 bool gemma4_is_wide(const ModelConfig& c, int64_t layer);
 
 const GgufLayout* gemma4_gguf();

@@ -1,5 +1,7 @@
-// The layout of models of a type in GGUF files (llama.cpp): the keys of their metadata and the
-// names of their tensors. A ModelType declares it; learn/checkpoint/gguf knows the format.
+// The layout of GGUF files (llama.cpp) for a model type: the keys of the metadata, the names of the tensors, and the
+// differences between their elements and Transformers' weights. A ModelType has a pointer to its layout;
+// learn/checkpoint/gguf reads and writes files with it. "The file" is the GGUF file here, "a weight" a tensor of
+// Transformers.
 #pragma once
 
 #include <functional>
@@ -10,64 +12,70 @@
 
 namespace hone {
 
+// A key of the metadata, and the key of config.json with the same value.
 struct GgufKey {
-  std::string gguf;      // after the architecture's name and a dot
-  std::string config;    // key of config.json, a number or a flag; "": written, and not read
-  bool is_real = false;  // a number with a fraction
-  // Written in the place of the config's value: one number, or a list; empty: the key is not written. nullptr:
-  // that value.
+  std::string gguf;      // the key, without the architecture's name and the dot before it
+  std::string config;    // key of config.json; "": the metadata key is written, but not read
+  bool is_real = false;  // the value is a real number; false: an integer or a flag
+  // Computes the values to write: one number, or a list; an empty result: the key is not written. nullptr: writes the
+  // value in config.json.
   std::vector<int64_t> (*values)(const ModelConfig& c) = nullptr;
-  double usual = 0;                                // the real number if the config has none
-  double (*real)(const ModelConfig& c) = nullptr;  // the same as `values`, of a real number
-  bool of_tokenizer = false;  // after "tokenizer.ggml." in the place of the architecture's name
-  bool is_text = false;       // a text, written if the config has it
-  // Written as a list of flags. nullptr: the members above decide.
+  double usual = 0;  // the real number to write if config.json has none
+  // Computes the real number to write. nullptr: writes the value in config.json.
+  double (*real)(const ModelConfig& c) = nullptr;
+  bool of_tokenizer = false;  // the key begins with "tokenizer.ggml.", not with the architecture
+  bool is_text = false;       // the value is a text, which is written only if config.json has it
+  // Computes a list of flags to write. nullptr: the other members give the value.
   std::vector<bool> (*flags)(const ModelConfig& c) = nullptr;
-  bool is_list = false;  // read as it is: a list stays one, with one element for each layer
+  bool is_list = false;  // a list with one element for each layer stays a list in config.json
 };
 
+// The name of a tensor in the file, and the name of the weight.
 struct GgufName {
   std::string gguf, weight;  // without ".weight" and ".bias"
-  std::string beside = {};   // only in files that have this tensor; "": in all
+  std::string beside = {};   // this name is used only in files with this tensor; "": in all files
 };
-// A tensor of a layer with the whole names of both sides. Columns part, part + parts, ... of the weight's last
-// axis are in this tensor; a stack of matrices is turned, [E,in,out] to the file's [E,out,in].
+// A tensor of a layer that holds one part of a weight. The columns part, part + parts, part + 2 parts, ... of the
+// weight's last axis are in this tensor. A stack of matrices [E,in,out] is [E,out,in] in the file. Names are complete,
+// but without the layer.
 struct GgufPart {
   std::string gguf, weight;
   int64_t part = 0, parts = 1;
 };
-// A weight of layers with states whose heads of values come by their head of keys, one after the other; the file has
-// the first head of each, then the second of each, ...
+// Weights of linear attention whose names end in `ending`. Transformers has the value heads in groups, one group for
+// each key head. The file has the first head of each group, then the second of each, ...
 struct GgufTiles {
   const char* ending;
   enum class Where {
-    rows,           // heads are rows, or elements of a vector
-    rows_of_value,  // the rows after those of queries and keys
-    columns
+    rows,           // a head is some rows of a matrix, or elements of a vector
+    rows_of_value,  // a head is some rows; the rows of queries and keys come before all heads
+    columns         // a head is some columns
   } where = Where::rows;
 };
-// A second kind of layers: the decoder's of an encoder-decoder.
+// A further stack of layers: the decoder of an encoder-decoder.
 struct GgufStack {
-  std::string gguf, layers;          // "dec.blk.", "decoder.block.": before the number
+  std::string gguf, layers;          // before the layer's number: "dec.blk.", "decoder.block."
   std::vector<GgufName> names = {};  // as GgufLayout::of_layer
 };
-// A number of each layer that the file has in a list of its metadata, in the place of a tensor.
+// A weight with one element in each layer, which the file has as a list in its metadata, with one number for each
+// layer.
 struct GgufList {
-  std::string gguf, weight;  // the whole key, and the name after the layer's
-  Shape shape = {};          // of the weight, which has one element
+  std::string gguf, weight;  // complete metadata key; name of the weight without the layer
+  Shape shape = {};          // of the weight
 };
-// A weight of layers with states whose rows are, for each head of keys, those of its query, its key, its values and
-// their gates. The file has the rows of all queries, all keys and all values in one tensor, those of all gates
-// in another.
+// A weight of linear attention that the file divides into two tensors. In the weight, each key head has the rows of
+// its query, its key, its values and their gates. In the file, `mixed` has the rows of all queries, then all keys,
+// then all values; `gates` has the rows of all gates. Names are complete, but without the layer.
 struct GgufStateRows {
-  std::string weight, mixed, gates;  // whole names after the layer's
+  std::string weight, mixed, gates;
 };
-// Rows of that weight that are together in a tensor too.
+// Successive rows of such a weight that are also successive rows of one of the two tensors.
 struct GgufRun {
-  bool of_gates;
+  bool of_gates;  // the tensor is `gates`; false: `mixed`
+  // First row in the tensor; first row in the weight; number of rows.
   int64_t tensor_row, weight_row, count;
 };
-// An axis of size 1 of weights with this ending, which the file leaves out.
+// Weights whose names end in `ending` have an axis of size 1 that the file's tensor does not have.
 struct GgufAxis {
   const char* ending;
   int64_t axis;
@@ -75,51 +83,59 @@ struct GgufAxis {
 
 struct GgufLayout {
   std::string architecture;  // general.architecture
-  std::string general_name =
-      "";  // general.name of all files of this type; "": the architecture is enough
-  std::string marker = {};  // a key that only this type's files of the architecture have; "": none
-  std::string lacks = {};   // a tensor that only this type's files are without; "": none
-  std::string holds = {};   // a tensor that only this type's files have; "": none
-  std::string tokenizer = {};               // tokenizer.ggml.model of this type's files; "": any
-  const char* sentencepiece = "llama";      // tokenizer.ggml.model of a SentencePiece BPE
+  // Several types may have the same architecture. The next five members describe how the files of this type are
+  // recognized; "": not by this member. general_name: the general.name of all its files.
+  std::string general_name = "";
+  std::string marker = {};                  // a key that only this type's files have
+  std::string lacks = {};                   // a tensor that only this type's files do not have
+  std::string holds = {};                   // a tensor that only this type's files have
+  std::string tokenizer = {};               // tokenizer.ggml.model of this type's files
+  const char* sentencepiece = "llama";      // tokenizer.ggml.model for a SentencePiece BPE
   std::vector<GgufKey> keys = {};           // in the order in which they are written
-  std::vector<const char*> needed = {};     // keys of config.json that every file must give
-  std::string inner = "intermediate_size";  // key of config.json; without it 4 x the hidden size
-  std::vector<GgufName> once = {}, of_layer = {};  // tensors; those of a layer without "blk.3."
-  std::string layers = {};           // "model.layers.", before the number of the layer
-  std::vector<GgufName> whole = {};  // tensors of a layer with the whole names of both sides
-  std::vector<GgufPart> parts = {};  // of a layer too
+  std::vector<const char*> needed = {};     // keys of config.json that every file must provide
+  std::string inner = "intermediate_size";  // config.json key; if absent: 4 x the hidden size
+  // once: tensors outside the layers. of_layer: tensors of each layer, without "blk.3." and the weight's layer.
+  std::vector<GgufName> once = {}, of_layer = {};
+  std::string layers = {};  // in names of weights before the layer's number: "model.layers."
+  // Tensors of each layer whose names do not end in ".weight" or ".bias" on both sides: complete names without the
+  // layer.
+  std::vector<GgufName> whole = {};
+  std::vector<GgufPart> parts = {};
   std::vector<GgufList> lists = {};
-  std::string block = "blk.";          // before the number of a layer in the file
-  std::vector<GgufStack> stacks = {};  // after those of `of_layer`
-  bool rotates = false;                // positions are rotations, which may be scaled
-  RotationStyle rotation = {};         // defaults, and the names of its keys
-  bool blends_yarn =
-      false;  // yarn of this type has "truncate": false, for which the file has no key
-  // rope_freqs has 1 for the channels of a head that turn, and 1e30 for those that do not.
+  std::string block = "blk.";          // in names of tensors before the layer's number
+  std::vector<GgufStack> stacks = {};  // layers other than those of `of_layer`
+  bool rotates = false;                // positions are rotary (RoPE), perhaps scaled
+  RotationStyle rotation = {};         // default values, and the config.json keys of RoPE
+  // YaRN of this type has "truncate": false; the file has no key for this.
+  bool blends_yarn = false;
+  // The tensor rope_freqs has 1 for channels of a head that are rotated, and 1e30 for channels that are not.
   bool turns_by_factors = false;
-  bool interleaves_heads = false;  // rows of q and k of a head are pairs in the file
-  bool turns_part = false;  // rope.dimension_count is less than a head: partial_rotary_factor
-  std::vector<const char*> turned = {};    // endings of weights that config's model keeps [in, out]
-  std::vector<const char*> plus_one = {};  // endings of weights that are 1 larger in the file
-  // Endings of weights whose rows are the queries, keys and values of one group of heads after the other; the
-  // file has all queries, then all keys, then all values.
+  // Rows of q and k: within a head, the file has the pairs of channels that are rotated together as neighbors.
+  bool interleaves_heads = false;
+  // rope.dimension_count may be less than the head size: it gives partial_rotary_factor.
+  bool turns_part = false;
+  std::vector<const char*> turned = {};  // endings of weights that Transformers keeps as [in, out]
+  std::vector<const char*> plus_one = {};  // endings of weights w that the file has as 1 + w
+  // Endings of fused weights. Transformers has, for one key/value head after the other, the rows of its queries, its
+  // key and its value; the file has all queries, then all keys, then all values.
   std::vector<const char*> by_group = {};
   std::vector<GgufAxis> left_out = {};
   std::vector<GgufTiles> tiles = {};
   std::vector<GgufStateRows> state_rows = {};
   std::vector<const char*> rates = {};  // endings of weights w that the file has as -exp(w)
-  // The head of the models in files. none: their tokens see both sides, and what they make are embeddings.
+  // The head of models in such files. Head::none: encoders that make embeddings (attention is not causal).
   Head head = Head::causal_lm;
-  // The tensors of a head that classifies sequences, which files may have too. Empty: llama.cpp has none
-  // for the type.
+  // The tensors of a head that classifies sequences, which a file may also have. Empty: llama.cpp has no such head for
+  // the type.
   std::vector<GgufName> classifier = {};
-  // A table of positions without its first rows in the file: those up to the row of pad_token_id, which no
-  // token of a text reads. "": none.
+  // The weight of a position table whose first rows, up to row pad_token_id, are not in the file: no token uses them.
+  // "": there is none.
   std::string after_padding = {};
-  // The trait of a config that llama.cpp assumes otherwise; "": none. This kind of model is not written.
+  // Returns what llama.cpp does not support in a config: such a model is not written. "": the config is supported.
+  // nullptr: every config is.
   std::string (*unwritable)(const ModelConfig& c) = nullptr;
-  // Sets the keys that follow from other keys or from the tensors that are there.
+  // Completes a config.json that was read from a file: sets keys that follow from other keys or from the file's
+  // tensors (has). nullptr: nothing to do.
   void (*finish)(Json& config, const std::function<bool(const char* tensor)>& has) = nullptr;
 };
 
@@ -127,20 +143,20 @@ struct GgufModelType {
   const Family* family = nullptr;
   const ModelType* type = nullptr;
 };
-// Traits that distinguish the types of an architecture's files.
+// The properties of a file by which its model type is recognized.
 struct GgufTraits {
   std::string architecture, general_name = {};
   std::string tokenizer = {};  // tokenizer.ggml.model; "": the file has no vocabulary
-  // Whether the file has a key, without the architecture's name, or a tensor. nullptr: it has all
-  // tensors and no keys.
+  // Whether the file has a key (without the architecture's name). nullptr: it has none.
   std::function<bool(const std::string& key)> has = nullptr;
+  // Whether the file has a tensor. nullptr: it has all tensors.
   std::function<bool(const std::string& tensor)> has_tensor = nullptr;
 };
-// The type of a file's models; none: no family declares the architecture.
+// The model type of a file; none: no type with a layout has its architecture and traits.
 std::optional<GgufModelType> gguf_type(const GgufTraits& file);
-// The layout of the model's type; null: GGUF files do not keep such models.
+// The layout for the type of the model; null: GGUF files are not supported for it.
 const GgufLayout* gguf_layout_of(const ModelConfig& c);
-// Model types with a layout: "gpt2, llama, mistral".
+// The model types that have a layout: "gpt2, llama, mistral".
 std::string gguf_type_names();
 
 }  // namespace hone

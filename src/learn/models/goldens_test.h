@@ -1,4 +1,5 @@
-// The golden models of tests/goldens, so that a new one joins the parity tests by being there.
+// Lists the golden models in tests/goldens. The parity tests run on all that they find, so a new one needs no
+// registration.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +12,8 @@
 
 namespace hone {
 
-// Folders of tests/goldens/`shelf` whose golden.json has the key, sorted: decoders' and encoders'
-// have "sequences", encoder-decoders' "sources".
+// The names of the folders in tests/goldens/`shelf` whose golden.json has the key, sorted. Decoders and encoders have
+// the key "sequences", encoder-decoders "sources".
 inline std::vector<std::string> goldens_with(const std::string& shelf, const std::string& key) {
   std::vector<std::string> names;
   const std::string root = std::string(HONE_SOURCE_DIR) + "/tests/goldens/" + shelf;

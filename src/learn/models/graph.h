@@ -1,9 +1,9 @@
-// The builder of a family's graph: inputs, layers and attention of the program under construction.
-// A layer is declared where it is used; Family::params runs the same code once more to list the
-// weights.
+// The builder of a family's graph: the inputs of the program, its layers and attention. A layer's weights are declared
+// by the call that uses the layer; Family::params() runs the same code once more to list the weights.
 //
-// Letters: T packed tokens, S sequences, C hidden size, H heads, G key/value heads, D head size, V
-// vocabulary, F inner size of the MLP.
+// Letters: T packed tokens, S sequences, C hidden size, H heads, G key/value heads, D head size, V vocabulary, F inner
+// size of the MLP, Te and Td tokens of the encoder and of the decoder, M rows with a label, B images; in Mode::cached
+// B is the number of cache pages that a sequence may use.
 #pragma once
 
 #include <functional>
@@ -24,59 +24,66 @@ struct ConstantSpec {
   std::function<std::vector<float>()> values;
 };
 
-// The weights that the graph of a config declares, in the order of first use.
+// The weights and tables that a graph uses, in the order of first use.
 struct DeclaredWeights {
   std::vector<ParamSpec> params;
   std::vector<ConstantSpec> constants;
 };
 
-// Inputs of a model of tokens; i32[T], i32[T], i32[S+1].
+// Inputs of a model that reads tokens. kNoValue: the program does not have the input.
 struct TextInputs {
+  // Token ids i32[T], positions in the sequence i32[T], boundaries of the sequences i32[S+1].
   ValueId ids = kNoValue, positions = kNoValue, cu_seqlens = kNoValue;
-  ValueId sample_ids = kNoValue, rng = kNoValue;  // train: i64[T], i64[2]
-  ValueId token_types = kNoValue;                 // i32[T], encoders; none: 0 everywhere
-  ValueId label_rows = kNoValue;                  // i32[M], see model_head; < 0: no row
-  ValueId row_lengths = kNoValue;  // f32[T], tokens of each token's sequence; for with_noise
+  // For training: the number of each token's row in the data i64[T] (negative: the token fills the batch), and
+  // {seed, step} i64[2]. Random numbers depend on both.
+  ValueId sample_ids = kNoValue, rng = kNoValue;
+  ValueId token_types = kNoValue;  // of encoders, i32[T]; kNoValue: 0 for all tokens
+  ValueId label_rows = kNoValue;   // indices of tokens i32[M], negative: none; see model_head()
+  ValueId row_lengths = kNoValue;  // f32[T], the length of each token's row; for with_noise()
 };
 
-// Inputs of a model of images (image_model.h).
+// Inputs of a model that reads images (image_model.h has their meaning).
 struct ImageInputs {
-  ValueId pixels = kNoValue;       // f32[B,height,width,channels], normalised
-  ValueId image_ids = kNoValue;    // train: i64[B], of the rows; name their random numbers
-  ValueId image_count = kNoValue;  // train: i32[], images that are there, the first ones; none: all
+  ValueId pixels = kNoValue;       // f32[B,height,width,channels], normalized
+  ValueId image_ids = kNoValue;    // training: i64[B], numbers of the rows in the data
+  ValueId image_count = kNoValue;  // training: i32[], number of present images; kNoValue: all
 };
 
-// Encoder-decoders: the encoder's tokens [Te] beside the decoder's, in the same number of sequences;
-// sequence s of the decoder sees sequence s of the encoder.
+// Inputs of an encoder-decoder's encoder: as TextInputs, with Te tokens in the same number of sequences. Sequence s of
+// the decoder attends to sequence s of the encoder.
 struct EncoderInputs {
   ValueId encoder_ids = kNoValue, encoder_positions = kNoValue, encoder_cu_seqlens = kNoValue,
           encoder_sample_ids = kNoValue;
-  ValueId encoded = kNoValue;  // [Te,C], see ModelGraph::encode
+  ValueId encoded = kNoValue;  // the encoder's output [Te,C], set by ModelGraph::encode()
 };
 
-// Mode::cached: keys and values in pages. i32[S+1], i32[S,B], i32[T]. For the encoder's tokens: the
-// decoder's view, i32[S+1] and i32[S,Bx], and where the encoder's tokens go, i32[Te].
+// Inputs of Mode::cached, in which keys and values are in the pages of a cache (learn/generate/programs.h explains
+// them).
 struct KvCache {
+  // Cumulative lengths in the cache i32[S+1], pages of each sequence i32[S,B], places of the new tokens i32[T].
   ValueId cu_cache = kNoValue, block_table = kNoValue, slots = kNoValue;
-  int64_t cache_pages = 0, cache_page = 0;
+  int64_t cache_pages = 0, cache_page = 0;  // number of pages; tokens of a page
+  // The second cache, of the encoder's tokens: for the decoder, cumulative lengths i32[S+1] and pages of each sequence
+  // i32[S,Bx]; for the encoder, the places of its tokens i32[Te].
   ValueId cu_cross = kNoValue, cross_table = kNoValue, cross_slots = kNoValue;
-  int64_t cross_pages = 0;
-  // Families whose layers carry states: rows in which a sequence's states are before this run and after it,
-  // i32[S]; < 0: they begin as zeros, the sequence is idle.
+  int64_t cross_pages = 0;  // number of its pages
+  // Families whose layers carry states: the rows from which a sequence's states are read and to which they are
+  // written, i32[S]. Negative state_from: the states start as zeros. Negative state_to: they are not kept.
   ValueId state_from = kNoValue, state_to = kNoValue;
-  int64_t state_rows = 0;
+  int64_t state_rows = 0;  // number of rows
 };
 
-// Options of a linear layer or a table of ids.
+// Options of a linear layer.
 struct LinearLayer {
   bool bias = true;
-  bool in_out = false;      // the weight is [in,out], as Conv1D's; else [out,in]
-  double std = -1;          // of the first weights; < 0: ModelGraph::init_std
+  bool in_out = false;      // the weight is [in,out], as Transformers' Conv1D; false: [out,in]
+  double std = -1;          // of the initial weights; < 0: ModelGraph::init_std
   const char* joint = ".";  // between the layer's name and "weight" or "bias"
-  // The meaning of the rows of x: all tokens, sequences, the rows in label_rows if there are any, or
-  // the rows of a table that all tokens share.
+  // What a row of x is: a token; a sequence; a token in label_rows, or any token if there are no label_rows; a row of
+  // a table that all tokens share. An adapter's dropout needs to know it.
   enum class Rows { tokens, sequences, labels, table } rows = Rows::tokens;
 };
+// Options of a table; the members are those of ParamSpec. std < 0: ModelGraph::init_std.
 struct TableOptions {
   double std = -1;
   int64_t zero_row = -1;
@@ -89,8 +96,8 @@ struct CrossKeys {
   ValueId k, v;
 };
 
-// Heads of a layer that are not the config's: kv_heads, head_dim; 0: they are. keys_of >= 0: k and v are
-// those of this earlier layer, in whose cache they are too.
+// Heads of a layer that differ from the config's. kv_heads, head_dim: 0: as in the config. keys_of >= 0: the layer
+// uses the keys and values of this earlier layer, in cached mode by its cache; -1: its own.
 struct LayerHeads {
   int64_t kv_heads = 0, head_dim = 0;
   int64_t keys_of = -1;
@@ -99,7 +106,7 @@ struct LayerHeads {
 class ModelGraph : public TextInputs, public ImageInputs, public EncoderInputs, public KvCache {
  public:
   enum class Mode { train, eval, cached };
-  // With `declared` the graph is built to list its weights there.
+  // `declared` not null: the graph is built only to list its weights there.
   ModelGraph(Builder& b, const ModelConfig& c, Mode mode, DeclaredWeights* declared = nullptr)
       : b(b),
         config(c),
@@ -110,133 +117,142 @@ class ModelGraph : public TextInputs, public ImageInputs, public EncoderInputs, 
   Builder& b;
   const ModelConfig& config;
   const Mode mode;
-  double init_std;       // of the normal weights that are declared from here on
-  bool of_head = false;  // further declarations belong to a head (ParamSpec::of_head)
-  // The group of layers of the weights declared from here on, from the input: 0, 1, ...; the last group is the head's.
-  // Families of images count as timm's group_matcher does; the others leave it at 0.
+  double init_std;       // standard deviation of normal initial weights; used by later declarations
+  bool of_head = false;  // later declarations get ParamSpec::of_head
+  // Later declarations get ParamSpec::depth. It is the number of the weights' group of layers, counted from the input:
+  // 0, 1, ...; the last group is the head. Families of image models count as timm's group_matcher; others leave it at
+  // 0.
   int64_t depth = 0;
 
-  // Adds weights as states (trainable as asked) and tables as constants.
+  // Adds the weights to the program as parameters, and the tables as constants. `trainable` false: no weight is
+  // trained.
   void bind(const DeclaredWeights& weights, bool trainable);
 
-  // --- weights: declared and used by one call. To use a weight twice, declare it twice in the same
-  // way, or get it by param().
-  // One in blocks is [out,in] whatever its spec, a stack [E,out,in].
+  // --- weights: each call declares a weight and returns its value. To use a weight twice, declare it twice in the
+  // same way, or use param().
+  // A quantized weight is returned as [out,in] whatever its spec, a stack as [E,out,in].
   ValueId weight(ParamSpec spec);
-  // Gives the weight of the layer `at` the form of the config's quantization; returns the type to which its product
-  // rounds both operands.
+  // Sets spec.scheme and spec.nested of the weight of the linear layer `at` by the config's quantization. Returns the
+  // type to which the layer's matrix product must round both operands; f32: no rounding.
   DType quantize(ParamSpec& spec, const std::string& at);
-  // A weight that was declared before.
+  // A weight or table that was declared before; a Bug if there is none.
   ValueId param(const std::string& name) const;
-  // An embedding of ids [rows,channels].
+  // An embedding table [rows,channels], whose rows are looked up by ids.
   ValueId table(const std::string& name, int64_t rows, int64_t channels, TableOptions o = {});
-  // A matrix that is not a table of ids, such as an untied head. std < 0: init_std.
+  // A matrix that multiplies, such as an untied head. std < 0: init_std.
   ValueId matrix(const std::string& name, int64_t rows, int64_t columns, double std = -1);
+  // A vector [n] that starts as zeros, without weight decay. `also`: ParamSpec::also.
   ValueId zeros(const std::string& name, int64_t n, std::vector<std::string> also = {});
   ValueId constant(ConstantSpec spec);
 
-  // --- layers: x [T,K] with the weights `at`.weight and `at`.bias ---------------------------------
+  // --- layers: x [T,K], with the weights `at`.weight and `at`.bias ---------------------------------
+  // With the config's quantization and adapter, if they apply to the layer. -> [T,out]
   ValueId linear(const std::string& at, ValueId x, int64_t out, const LinearLayer& o = {});
+  // `also`: other names of the weight, and of the bias (ParamSpec::also).
   ValueId layer_norm(const std::string& at, ValueId x, double eps,
                      std::pair<std::vector<std::string>, std::vector<std::string>> also = {});
+  // `ones`: the weight's initial value.
   ValueId rms_norm(const std::string& at, ValueId x, double eps, double ones = 1);
 
-  // dropout(x) + residual; outside training x + residual. The scope names the place.
+  // dropout(x) + residual; outside training x + residual. kNoValue: without residual. The builder's current scope is
+  // part of the key of the random mask, so each use needs a scope of its own.
   ValueId dropout(ValueId x, double p, ValueId residual = kNoValue);
-  // dropout(x) of x [S,C], one row for each sequence. The mask is that of the first tokens.
+  // dropout(x) of x [S,C], which has one row for each sequence. The mask is that of the sequence's first token.
   ValueId dropout_of_sequences(ValueId x, double p);
-  // dropout(x) of the rows of a table, one mask for all tokens of a step.
+  // dropout(x) of the rows of a table. In a step, all tokens see the same mask.
   ValueId dropout_of_table(ValueId x, double p);
-  // An upper bound of the lengths of sequences in this program, cached tokens included.
+  // An upper bound for the length of a sequence in this program, cached tokens included.
   int64_t longest() const;
-  // x [T,C] -> [S,C], the first token of each sequence; zeros for empty ones.
+  // The first token of each sequence, x [T,C] -> [S,C]; zeros for an empty sequence.
   ValueId first_tokens(ValueId x);
-  // x [T,C] -> [S,C], the last token of each sequence; zeros for empty ones.
+  // The last token of each sequence, x [T,C] -> [S,C]; zeros for an empty sequence.
   ValueId last_tokens(ValueId x);
-  // Self-attention with the run's boundaries, or (causal alone) against the layer's cache.
-  // q [T,H*D] with k, v [T,G*D], or a fused q = [T,(H+2G)*D]; bias [H,2*longest()-1] as
-  // ops::attention has it, and so softcap and sinks. While the encoder is built, T, the boundaries and the
-  // heads are the encoder's.
+  // Self-attention within each sequence -> [T,H*D]; in Mode::cached also over the layer's cached keys, to which the
+  // new keys and values are added (only if causal). q [T,H*D] with k and v [T,G*D]; or k and v kNoValue, and q fused
+  // [T,(H+2G)*D]. `window`: 0: none. bias [H,2*longest()-1], softcap and sinks: as in ops::attention. While encode()
+  // runs, tokens, sequences and heads are those of the encoder.
   ValueId self_attention(int64_t layer, ValueId q, ValueId k, ValueId v, double scale,
                          double dropout_p, int64_t window = 0, bool causal = true,
                          ValueId bias = kNoValue, double softcap = 0, ValueId sinks = kNoValue,
                          LayerHeads heads = {});
 
-  // A filter of `taps` taps for each channel of x [T,C], over the tokens of each sequence (ops::causal_conv1d),
-  // with the weights `at`.weight [C,1,taps] and `at`.bias. The last rows are the layer's state "conv".
+  // A causal convolution (ops::causal_conv1d): for each channel of x [T,C], a filter of `taps` taps over the tokens of
+  // each sequence. Weights `at`.weight [C,1,taps] and, with `bias`, `at`.bias. In Mode::cached, the last taps - 1
+  // tokens are kept in the layer's state "conv".
   ValueId causal_conv(int64_t layer, const std::string& at, ValueId x, int64_t taps, bool bias);
-  // A state of `width` elements that the layer carries through a text, Mode::cached. carried(): the sequences'
-  // states before these tokens [S,width]; carry(): after them.
+  // For Mode::cached: a state of `width` elements, named `which`, that the layer carries from token to token.
+  // carried() returns the states [S,width] before this program's tokens; carry() sets those after them.
   ValueId carried(int64_t layer, const std::string& which, int64_t width);
   void carry(int64_t layer, const std::string& which, ValueId after);
 
-  // The decoder's queries q [Td,H*D] over the encoder's tokens, by `keys_of` or from the cache,
-  // where every sequence has one query.
+  // Attention of the decoder's queries q [Td,H*D] to all tokens of the encoder's sequence -> [Td,H*D]. Keys and values
+  // come from `keys_of`; in Mode::cached from the second cache, and every sequence must have one query.
   ValueId cross_attention(int64_t layer, ValueId q, double scale, double dropout_p,
                           CrossKeys (*keys_of)(ModelGraph&, int64_t layer));
-  // Builds the encoder. While it runs, ids, positions, cu_seqlens and sample_ids are the encoder's.
+  // Builds the encoder and sets `encoded`. While `encoder` runs, ids, positions, cu_seqlens and sample_ids are those
+  // of the encoder.
   void encode(ValueId (*encoder)(ModelGraph&));
-  // Puts the keys and values of the encoder's tokens into the cache, for each layer of the decoder.
+  // Writes the encoder's keys and values for each layer of the decoder into the second cache.
   void cache_cross_keys(CrossKeys (*keys_of)(ModelGraph&, int64_t layer));
-  // Rows of an embedding; the row of config.padding_token takes no gradient.
+  // Looks up the rows of `table` for `ids` -> [T,C], and calls with_noise(). The row of config.padding_token gets no
+  // gradient.
   ValueId embed(ValueId table);
-  // x [T,C], the embeddings of the tokens, with NEFTune's noise in training (arXiv 2310.05914): uniform
-  // between +-neftune_alpha / sqrt(L C) for a row of L tokens, by Philox from the row's number and the token's
-  // place in it. As Transformers', whose L is the length of the padded batch.
+  // In training, adds NEFTune's noise (arXiv 2310.05914) to the tokens' embeddings x [T,C]: uniform in
+  // +-neftune_alpha / sqrt(L C), where L (row_lengths) is the number of tokens of the row; for Transformers it is the
+  // length of the padded batch. The random numbers (Philox) depend on the row's number and the token's position.
   ValueId with_noise(ValueId x);
 
-  // Routers of layers with experts, in training with a loss of routers (router_loss.h).
+  // The routers of all layers with experts, if a loss of routers is trained (router_loss.h): the scores [T,E] and the
+  // numbers of the chosen experts i32[T,k].
   struct Router {
-    ValueId scores, chosen;  // [T,E], i32[T,k]
+    ValueId scores, chosen;
   };
   std::vector<Router> routers;
 
-  // Whether the graph is built to list its weights. It is never computed then, so a family may name
-  // weights in the order of its checkpoints, even if it uses them in another order.
+  // Whether the graph is built only to list its weights. It is then never computed, so a family may declare weights in
+  // the order of its checkpoints, even if it uses them in another order.
   bool declaring() const { return declared_ != nullptr; }
 
  private:
-  // The blocks in which a GGUF file keeps the table or head beside an adapter; "": it is in f32.
+  // The block scheme in which a GGUF file has this table or head (Quantization::of_file); "": floats.
   std::string scheme_in_file(const std::string& name, int64_t columns) const;
-  // The output of the layer with its adapter (adapter.h): w and bias are the layer's own, and so is
-  // the type to which its product rounds.
+  // The output of the layer `at` with its adapter (adapter.h). w, bias: the layer's own. rounded: see quantize().
   ValueId adapted(const std::string& at, ValueId x, ValueId w, ValueId bias, const LinearLayer& o,
                   DType rounded);
   ValueId adapter_dropout(const std::string& at, ValueId x, LinearLayer::Rows rows);
-  ValueId first_rows();            // i32[S], -1 for empty sequences
-  ValueId filled_rows(bool last);  // the same, or the last ones
+  ValueId first_rows();  // index of the first token of each sequence, i32[S]; -1 for an empty one
+  ValueId filled_rows(bool last);  // first_rows(), or the indices of the last tokens
   ValueId cache_state(const std::string& name, int64_t pages, int64_t width);
   void add_state(const std::string& name, Role role, bool trainable, const Type& type);
 
   std::map<std::string, ValueId> params_;
-  std::map<std::string, ValueId> cached_;  // the new versions of cache states
+  std::map<std::string, ValueId> cached_;  // cache states after this program's writes, by name
   DeclaredWeights* const declared_;
   bool in_encoder_ = false;
 };
 
-// The last linear layer of a head: logits [N,V] = x [N,C] weight^T [V,C] + bias [V]. Losses take
-// it as it is (linear_cross_entropy), so that logits of a vocabulary need not exist.
-// softcap c > 0: the logits z become c tanh(z / c).
+// The output layer of a head: logits [N,V] = x [N,C] times the transpose of weight [V,C], plus bias [V]. It is not yet
+// computed: a loss takes the layer itself (linear_cross_entropy), so that the large logits need not be in memory.
+// softcap c > 0: the logits z become c tanh(z / c); 0: none.
 struct HeadLayer {
   ValueId x, weight, bias = kNoValue;
   double softcap = 0;
 };
 
-ValueId logits_of(Builder& b, const HeadLayer& head);
-// ops::linear_cross_entropy of these logits with `labels` i32[N].
+ValueId logits_of(Builder& b, const HeadLayer& head);  // computes the logits
+// ops::linear_cross_entropy of the head with `labels` i32[N]. `scale` and `train`: as there.
 ops::CrossEntropy cross_entropy_of(Builder& b, const HeadLayer& head, ValueId labels, ValueId scale,
                                    bool train, double label_smoothing = 0);
 
-// The name of the cache state of a layer: "cache.3.k"; of the encoder's tokens: "cross.3.k".
+// The names of a layer's cache states, `which` 'k' or 'v': "cache.3.k"; of the second cache: "cross.3.k".
 std::string cache_name(int64_t layer, char which);
 std::string cross_name(int64_t layer, char which);
-// The name of a state that a layer carries: "carried.3.conv".
+// The name of a state that a layer carries: "carried.3.conv". kCarriedState: how all of them begin.
 inline constexpr const char* kCarriedState = "carried.";
 std::string carried_name(int64_t layer, const std::string& which);
 
-// Positions as sines and cosines, [rows,width]: column j < ceil(width/2) is sin(p /
-// 10000^(2j/width)), the rest the cosines of the same angles (arXiv 1706.03762 with its columns
-// sorted).
+// A table of sinusoidal positions (arXiv 1706.03762), [rows,width], row-major. Row p has the sines
+// sin(p / 10000^(2j/width)) for j < ceil(width/2), then the cosines of the same angles; in the paper they alternate.
 std::vector<float> sinusoids(int64_t rows, int64_t width);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Models of images on the shelf of families: the form of an image, its inputs, its program.
+// Image models: the size of their images, the inputs of their programs, and their labels.
 //
 //   Program p(op_table(), name);
 //   Builder b(p);
@@ -8,8 +8,8 @@
 //   const HeadLayer head = model_head(g);       // x [B,C], weight [labels,C], bias [labels]
 //   const ValueId logits = logits_of(b, head);  // [B,labels]
 //
-// ops::linear_cross_entropy (ops.h) takes the HeadLayer and class ids,
-// ops::soft_cross_entropy (image_ops.h) the logits and shares of classes.
+// For the loss: ops::linear_cross_entropy (ops.h) takes the HeadLayer and the numbers of the classes,
+// ops::soft_cross_entropy (image_ops.h) the logits and a share for each class.
 //
 // Letters: B images, C hidden size.
 #pragma once
@@ -18,33 +18,34 @@
 
 namespace hone {
 
-// Whether the model reads images: `pixels` are its input, image_classification is its head.
+// Whether the model reads images. Its head is then image_classification.
 bool reads_images(const ModelConfig& c);
 
-// The form of the images that a model reads.
+// The images that a model reads.
 struct ImageForm {
-  int64_t height = 0, width = 0, channels = 0;  // that it was made for; 224, 224, 3
-  bool any_size = false;  // height and width of a program may differ from these
+  int64_t height = 0, width = 0, channels = 0;  // that it was made for: 224, 224, 3
+  bool any_size = false;                        // true: a program may have another height and width
 };
 ImageForm image_form(const ModelConfig& c);
 
-// The names of the classes by number: config.json's id2label or label_names (of timm), else LABEL_0,
-// LABEL_1, ...; as many as config_labels().
+// The name of each class: from id2label in config.json or label_names in timm's, else LABEL_0, LABEL_1, ... There are
+// config_labels() of them.
 std::vector<std::string> label_names(const ModelConfig& c);
 
-// The running statistics that training moves, name and shape; not the counts of batches. Beside an adapter none moves.
+// The names and shapes of the running statistics of batch norms that training changes, without num_batches_tracked.
+// Empty with an adapter: training does not change them then.
 std::vector<std::pair<std::string, Shape>> moved_statistics(const ModelConfig& c);
 
-// H2302 if the model reads images of another size alone, or larger ones.
+// H2302: the model does not read images of this size, in pixels.
 Status check_image_size(const ModelConfig& c, int64_t height, int64_t width);
 
-// Adds the inputs and sets them in `g`:
-//   pixels       f32[images,height,width,channels], rescaled and normalised
-// and for training
-//   image_ids    i64[images]; a row's number in the data, which names its random numbers; 0 of a row
-//                that is not there
+// Adds the inputs of a program to its graph and sets them in `g`. `images`: the size B of a batch.
+//   pixels       f32[images,height,width,channels], rescaled and normalized
+// For training also:
+//   image_ids    i64[images]; the number of each image's row in the data, which is part of the key of its random
+//                numbers; 0 for unused places of the batch
 //   rng          i64[2] = {seed, step}
-//   image_count  i32[]; images that are there: the first ones. Batch norms skip the others.
+//   image_count  i32[]; the number of images in the batch, which are the first ones. Batch norms ignore the others.
 // Errors: those of check_image_size().
 Status add_image_inputs(ModelGraph& g, int64_t images, int64_t height, int64_t width);
 

@@ -1,6 +1,6 @@
-// Shared parts of Llama-like decoders: norms around the sublayers, rotary positions, grouped heads, a
-// gated MLP, no position table. Linear weights are [out, in]. A LlamaStyle describes the
-// differences of a family; what it says by itself is Llama.
+// Shared parts of decoders such as Llama: norms before or after attention and MLP, rotary positions, grouped key/value
+// heads, gated MLPs. Linear weights are [out, in]. A LlamaStyle describes the differences between families; its
+// default values describe Llama. Letters are those of graph.h.
 #pragma once
 
 #include "learn/models/experts.h"
@@ -10,117 +10,127 @@
 namespace hone {
 
 struct LlamaStyle {
+  // Whether the layers have biases: those of q, k and v; the output of attention; those of the MLP.
   bool qkv_bias = false, output_bias = false, mlp_bias = false;
-  bool causal = true;              // no: every token sees its whole sequence
-  int64_t first_window_layer = 0;  // where the config's layer_types do not say it by layer
-  int64_t window_period = 0;       // > 0: of each this many layers the last has no window
+  bool causal = true;  // false: every token attends to its whole sequence
+  // Which layers have the sliding window, if config.json has no layer_types. window_period p > 0: all layers except
+  // every p-th. 0: the layers from first_window_layer on.
+  int64_t first_window_layer = 0;
+  int64_t window_period = 0;
   RotationStyle rotation = {};
-  // Changes queries and keys before or after rotation, x [T,heads*D]; `at` names the layer's
-  // attention ("model.layers.3.self_attn.") and `which` is 'q' or 'k'. nullptr: no change.
+  // Changes queries or keys x [T,heads*D] before or after the rotation. `at`: the layer's attention,
+  // "model.layers.3.self_attn."; `which`: 'q' or 'k'. nullptr: no change.
   using ChangeHeads = ValueId (*)(ModelGraph& g, const std::string& at, char which, ValueId x,
                                   int64_t heads);
   ChangeHeads before_rotation = nullptr, after_rotation = nullptr;
-  bool (*rotates)(const ModelConfig& c, int64_t layer) = nullptr;  // nullptr: every layer does
+  // Whether the layer has rotary positions. nullptr: all layers have.
+  bool (*rotates)(const ModelConfig& c, int64_t layer) = nullptr;
 
-  // Norms in front of the sublayers and of what they give, by name; "": none.
+  // The names of the norms before attention, after attention, before the MLP, after the MLP, and after the last layer;
+  // "": there is none.
   const char *attention_norm = "input_layernorm", *attention_out_norm = "",
              *mlp_norm = "post_attention_layernorm", *mlp_out_norm = "", *last_norm = "model.norm";
-  ValueId (*norm)(ModelGraph& g, const std::string& at, ValueId x) = nullptr;  // nullptr: rms_norm
-  bool parallel = false;  // x + attention(norm(x)) + mlp(norm(x)), with the one attention_norm
+  ValueId (*norm)(ModelGraph& g, const std::string& at, ValueId x) = nullptr;  // nullptr: RMS norm
+  // true: a layer is x + attention(n) + mlp(n), where n is attention_norm of x.
+  bool parallel = false;
 
-  bool fused_qkv = false, fused_gate_up = false;  // qkv_proj, gate_up_proj
-  bool gated_attention =
-      false;                 // q_proj has a gate after each head's queries: output sigmoid(gate)
-  bool gated = true;         // false: down(act(up(x)))
-  const char* act = "silu";  // as activations.h; or "relu2", relu(x)^2
-  // The activation of an MLP that is not gated, at "model.layers.3.mlp."; nullptr: `act`.
+  bool fused_qkv = false, fused_gate_up = false;  // one layer qkv_proj; one layer gate_up_proj
+  // true: q_proj also makes a gate for each head; the output of attention is multiplied by sigmoid(gate).
+  bool gated_attention = false;
+  bool gated = true;         // the MLP is gated; false: it is down(act(up(x)))
+  const char* act = "silu";  // a name of activations.h, or "relu2": relu(x)^2
+  // Computes the activation of an MLP that is not gated; `at`: "model.layers.3.mlp.". nullptr: `act`.
   ValueId (*activation)(ModelGraph& g, const std::string& at, ValueId x) = nullptr;
+  // Names of linear layers: of the output of attention, and of the MLP. `mlp`: the name before those of the MLP.
   const char *output = "o_proj", *up = "up_proj", *down = "down_proj";
   const char *gate = "gate_proj", *mlp = "mlp.";
-  int64_t inner = 0;  // size of an MLP; 0: intermediate_size
+  int64_t inner = 0;  // inner size of an MLP; 0: intermediate_size of config.json
 
-  // Layers whose layer_types has this value have `mix` in the place of attention: y [T,C] -> [T,C], at
-  // "model.layers.3.". "": none.
+  // Layers with this value in layer_types have `mix` in the place of attention, y [T,C] -> [T,C]; `at`:
+  // "model.layers.3.". "": there are none.
   const char* mixing_type = "";
   ValueId (*mix)(ModelGraph& g, int64_t layer, const std::string& at, ValueId y) = nullptr;
 
+  // Factors of the embeddings, and of the outputs of attention and MLP before they are added to x.
   double embed_scale = 1, residual_scale = 1;
-  bool scales_in_table = false;  // embed_scale belongs to the embedding, not to what follows it
-  double attention_scale = 0;    // 0: 1 / sqrt(D)
-  double attention_softcap = 0;  // as ModelGraph::self_attention
-  // Shares of dropout: of the embeddings, of what the sublayers give.
+  // NEFTune's noise is added after embed_scale is applied; false: before.
+  bool scales_in_table = false;
+  double attention_scale = 0;    // factor of attention scores; 0: 1 / sqrt(D)
+  double attention_softcap = 0;  // as in ModelGraph::self_attention
+  // Probabilities of dropout: of the embeddings, of the output of attention, of the output of the MLP.
   double embed_dropout = 0, attention_out_dropout = 0, mlp_out_dropout = 0;
-  bool sinks = false;                       // self_attn.sinks [H], as ops::attention has them
-  std::optional<ExpertStyle> experts = {};  // in the place of MLPs; none: no experts
-  bool only_experts = false;                // no layer has an MLP, nor config.json its size
+  bool sinks = false;                       // attention has sinks, the weight self_attn.sinks [H]
+  std::optional<ExpertStyle> experts = {};  // experts in the place of MLPs; none: MLPs
+  bool only_experts = false;  // all layers have experts; config.json has no intermediate_size
 };
 
-// Reads the common fields, the form of the rotation and the activation. `positions` and `head_dim`
-// (0: hidden / heads) are defaults for a config without them. H2302, H2303.
+// Reads the sizes, and checks the rotation and the activation ("silu"). `positions`, `head_dim`: the values if
+// config.json has none; head_dim 0: hidden / heads. H2302, H2303.
 Status read_llama_config(ModelConfig& c, int64_t positions, int64_t head_dim = 0);
-// The same for families whose config has every key of its `usual` (ModelType::usual) by default:
-// keys that are missing are added. `own`: keys beside those of the usual config and of every
-// Transformers config; any other key is refused (H2303), as it may change the model.
-// `act_key` names the activation, which must be `style.act`.
+// Does this for other families of this kind. First adds the keys of `usual` (ModelType::usual) that config.json lacks.
+// `own`: further keys that config.json may have. H2303: it has another key, which could change the model, or the
+// activation under `act_key` is not `style.act`. H2302: a value is not valid.
 Status read_decoder_config(ModelConfig& c, const char* usual, const LlamaStyle& style,
                            std::initializer_list<const char*> own = {},
                            const char* act_key = "hidden_act");
-// H2303 unless every entry of layer_types is "full_attention", "sliding_attention" or `other`.
+// H2303: an entry of layer_types is not "full_attention", "sliding_attention" or `other`.
 Status check_layer_types(const ModelConfig& c, const std::string& other = "");
 inline constexpr const char *kFullAttention = "full_attention",
                             *kSlidingAttention = "sliding_attention";
-// Whether config.json says the type of each layer.
+// Whether config.json has layer_types, the type of each layer.
 bool names_layers(const ModelConfig& c);
-// Adds layer_types where config.json has none; `usual`: the layers of a config without their number. H2302.
+// Adds layer_types to c.config if it has none; type(i): the type of layer i. `usual`: the number of layers if
+// config.json has none. H2302: the number of layers is out of range.
 Status name_layers(ModelConfig& c, int64_t usual,
                    const std::function<const char*(int64_t layer)>& type);
-// H2302 unless layer_types, if it is there, has an entry for each layer.
+// H2302: layer_types does not have one entry for each layer.
 Status check_layer_count(const ModelConfig& c);
-// norm(x [T*heads,D]) of x [T,heads*D], in the shape of x.
+// Applies `norm` to each head: gives it x [T,heads*D] as [T*heads,D], and returns the result as [T,heads*D].
 template <class Norm>
 ValueId by_heads(Builder& b, ValueId x, int64_t head_dim, Norm norm) {
   const Shape whole = b.type(x).shape;
   const ValueId heads = ops::reshape(b, x, {whole[0] * whole[1] / head_dim, head_dim});
   return ops::reshape(b, norm(heads), whole);
 }
-// RMS norm of each head's queries or keys, with the weight `at`q_norm or `at`k_norm [D].
+// A ChangeHeads: RMS norm of each head, with the weight `at`q_norm or `at`k_norm [D].
 ValueId norm_of_heads(ModelGraph& g, const std::string& at, char which, ValueId x, int64_t heads);
-// RMS norm of the whole row of queries or keys [T,heads*D], with a weight of the row's size.
+// A ChangeHeads: RMS norm of all heads of a token together, with the weight `at`q_norm or `at`k_norm [heads*D].
 ValueId norm_of_rows(ModelGraph& g, const std::string& at, char which, ValueId x, int64_t heads);
-// The same with rms_norm_from_one.
+// norm_of_heads() with rms_norm_from_one().
 ValueId norm_of_heads_from_one(ModelGraph& g, const std::string& at, char which, ValueId x,
                                int64_t heads);
-// RMS norm whose weight is kept as its difference from 1.
+// An RMS norm that multiplies by 1 + `at`.weight.
 ValueId rms_norm_from_one(ModelGraph& g, const std::string& at, ValueId x);
-// The same names with a layer norm (and bias), and with a layer norm without bias.
+// A layer norm with the weights `at`.weight and `at`.bias.
 ValueId layer_norm_of(ModelGraph& g, const std::string& at, ValueId x);
+// A layer norm with the weight `at`.weight and without a bias.
 ValueId scaled_layer_norm_of(ModelGraph& g, const std::string& at, ValueId x);
-// x with each element times a number.
+// Multiplies each element of x by a number.
 ValueId times(Builder& b, ValueId x, double number);
-// Layer from which windows apply in models of the Qwen family: config.json's max_window_layers.
+// The first layer with a window in models of the Qwen family: max_window_layers of config.json.
 int64_t qwen_window_layer(const ModelConfig& c);
 ValueId llama_body(ModelGraph& g, const LlamaStyle& style);  // -> [T,C]
-ValueId llama_words(ModelGraph& g);                          // [V,C], the table of words
+ValueId llama_words(ModelGraph& g);                          // the word embedding [V,C]
 HeadLayer llama_head(ModelGraph& g, ValueId hidden);
-// The same with config.json's final_logit_softcapping.
+// llama_head() with final_logit_softcapping of config.json.
 HeadLayer capped_head(ModelGraph& g, ValueId hidden);
-// GGUF files of an architecture of this kind. `head_dim_key`: the key that says the head size; "": it
-// follows from the others.
+// The GGUF layout for an architecture of this kind. `head_dim_key`: the metadata key that has the head size; "": it
+// follows from other keys.
 GgufLayout llama_gguf(const std::string& architecture, const std::string& head_dim_key);
-// The head size as llama.cpp's converter writes it where config.json says it.
+// The metadata key under which llama.cpp's converter writes head_dim, if config.json has it.
 inline constexpr const char* kGgufHeadSize = "attention.key_length";
-// Changes to such a layout: tensors of a layer under other names ("" for the weight: there is none),
-// and layer norms in the place of RMS norms, with this key of config.json.
+// Gives tensors of a layer in the layout other weights; weight "": removes the tensor.
 void rename_tensors(GgufLayout& g, std::initializer_list<GgufName> names);
+// Replaces the key of RMS norms by that of layer norms. `eps_key`: the config.json key of epsilon.
 void use_layer_norms(GgufLayout& g, const char* eps_key);
-// GgufLayout::unwritable for architectures whose windows llama.cpp does not read: llama_gguf() sets it. "": the
-// model has none, or one that its positions fill.
+// GgufLayout::unwritable for architectures whose sliding windows llama.cpp does not support; llama_gguf() sets it. "":
+// the model has no window, or one that is not smaller than its maximum length.
 std::string window_left_out(const ModelConfig& c);
-// The same for models whose layers must have windows but for the last of each
-// `period`. "": they do.
+// For GgufLayout::unwritable of models in which every layer but each `period`-th has a window. "": layer_types is so,
+// or is absent.
 std::string windows_other_than(const ModelConfig& c, int64_t period);
 
-// The family with everything that its style decides.
+// Adds to `f` everything that follows from the style.
 template <LlamaStyle (*kStyle)(const ModelConfig& c)>
 Family llama_family(Family f) {
   f.heads = {{Head::causal_lm, "ForCausalLM"}};

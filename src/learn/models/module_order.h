@@ -1,4 +1,5 @@
-// The order in which PyTorch's optimizers number the weights of a model.
+// The order in which PyTorch's optimizers number the weights of a model. Optimizer states in checkpoints of other
+// programs may identify weights only by these numbers.
 #pragma once
 
 #include <optional>
@@ -9,8 +10,8 @@
 
 namespace hone {
 
-// The trained weights of a config, with its adapter if it has one, in the order of named_parameters() of
-// Transformers' class or PEFT's model. nullopt: the family does not say the order (Family::module_order).
+// The trained weights of a model, an adapter's included, in the order of named_parameters() of Transformers' class or
+// PEFT's model. nullopt: the order is not known for the family (Family::module_order).
 std::optional<std::vector<ParamSpec>> weights_in_module_order(const ModelConfig& c);
 
 }  // namespace hone

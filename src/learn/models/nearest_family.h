@@ -1,4 +1,4 @@
-// The model type whose config is nearest to one of an unknown type.
+// For a config.json of an unknown model type: finds the known type whose config is most similar.
 #pragma once
 
 #include <map>
@@ -8,9 +8,9 @@
 
 namespace hone {
 
-// Compares the keys of a config.json with usual configs by model type (ModelType::usual): "its
-// config.json is nearest to that of 'bert': 12 keys are the same, bert has no 'x', the config has no
-// 'y'". "" if none shares enough keys.
+// Compares the keys of `config` with `usual`, the default config of each model type (ModelType::usual). Returns a text
+// for the error message: "its config.json is nearest to that of 'bert': 12 keys are the same, bert has no 'x', the
+// config has no 'y'". "": no type has enough of the keys.
 std::string nearest_family_text(const nlohmann::json& config,
                                 const std::map<std::string, const char*>& usual);
 

@@ -1,7 +1,7 @@
-// Frozen weights of linear layers in few bits (QLoRA, arXiv 2305.14314), in the form of
-// BitsAndBytesConfig or of their file: a payload in the place of the weight, and scales unless the
-// payload holds them (engine/ops/block_schemes.h), always [out,in]. An adapter trains beside them;
-// they have no gradient.
+// Quantized weights of linear layers (QLoRA, arXiv 2305.14314), by the settings of Transformers' BitsAndBytesConfig,
+// or in the form that the model's file has. A quantized weight is frozen and has no gradient; an adapter may be
+// trained beside it. It consists of a payload, the codes of its elements, and of scales, unless the payload holds them
+// (engine/ops/block_schemes.h). Its matrix is always [out,in].
 #pragma once
 
 #include <map>
@@ -16,35 +16,37 @@ struct ModelConfig;
 struct ParamSpec;
 
 struct Quantization {
-  std::string scheme = "nf4";             // of engine/ops/block_schemes.h
-  bool nested = false;                    // scales of 4-bit schemes in 8 bits: double quantisation
-  bool bf16 = false;                      // their products take both operands rounded to it
-  std::vector<std::string> skipped = {};  // modules, by any part of their names
-  // The schemes of a file that keeps weights in blocks, such as GGUF, by the names of weights. If there are any, they replace `scheme`,
-  // and other weights stay as they are.
+  std::string scheme = "nf4";             // a name in engine/ops/block_schemes.h
+  bool nested = false;                    // double quantization: scales are quantized to 8 bits
+  bool bf16 = false;                      // matrix products round both operands to bf16
+  std::vector<std::string> skipped = {};  // modules that stay floats, by any part of their names
+  // For a file with quantized weights, such as GGUF: the scheme of each weight, by its name. If it is not empty,
+  // `scheme` is not used, and weights that are not in it stay floats.
   std::map<std::string, std::string> of_file = {};
 
-  // The scheme of the weight of the linear layer, or "": it stays as it is. All linear layers are
-  // quantized but those that Transformers leaves out (heads, T5's wo, `skipped`), modules that an
-  // adapter trains whole, and rows that are not whole blocks.
-  // `weight`: the name of the weight; "": it is the layer's with ".weight".
+  // The scheme of the weight of the linear layer `layer`, whose matrix has `columns` columns; "": it stays floats. All
+  // linear layers are quantized except those that Transformers skips (heads, T5's wo, `skipped`), modules that an
+  // adapter trains in full, and matrices whose rows are not whole blocks. `weight`: the name of the weight; "": the
+  // layer's name and ".weight".
   std::string scheme_of(const ModelConfig& c, const std::string& layer, int64_t columns,
                         const std::string& weight = "") const;
 };
 
-// The states that hold a weight: one of its name and type, or the payload u8[out,..] under its name
-// and the scales beside it.
+// A state of a session that holds a weight, or a part of it.
 struct KeptState {
   std::string name;
   Type type;
 };
+// The states that hold a weight: one f32 state with its name and shape; for a quantized weight the payload u8[rows,
+// bytes of a row] under its name, and the scales under its name with the endings below.
 std::vector<KeptState> kept_states(const ParamSpec& spec);
-// [out,in] of a weight that is kept in blocks; [E*out,in] of a stack of E.
+// The shape of a quantized weight as one matrix: [out,in]; for a stack of E matrices [E*out,in].
 Shape block_shape(const ParamSpec& spec);
-// The place in the family's order of element i of that matrix.
+// The index in spec.shape (row-major) of element i of the matrix of block_shape().
 int64_t family_element(const ParamSpec& spec, int64_t i);
 
-// bitsandbytes' names of the scales, after the weight's.
+// bitsandbytes' endings for the names of scales. kScales: the scales, or their 8-bit codes. kNestedScales: the scales
+// of these codes. kScaleOffset: their offset (NestedScales in learn/pretrained/quantize.h).
 inline constexpr const char* kScales = ".absmax";
 inline constexpr const char* kNestedScales = ".nested_absmax";
 inline constexpr const char* kScaleOffset = ".nested_offset";

@@ -1,5 +1,5 @@
-// One projection for queries, keys and values, whose rows go by key/value head: the queries that
-// share it, the key, the value (GPT-NeoX, BLOOM, Falcon). And ALiBi, positions as biases of scores.
+// The fused projection of GPT-NeoX, BLOOM and Falcon: it has, for one key/value head after the other, the queries that
+// share this head, its key and its value. And ALiBi, which encodes positions as biases of attention scores.
 #pragma once
 
 #include "learn/models/family.h"
@@ -9,11 +9,11 @@ namespace hone {
 struct QueriesKeysValues {
   ValueId q, k, v;  // [T,H*D], [T,G*D], [T,G*D]
 };
-// qkv [T,(H+2G)*D], sizes of g.config.
+// Splits the output of the projection, qkv [T,(H+2G)*D]; H, G and D are those of g.config.
 QueriesKeysValues split_by_group(ModelGraph& g, ValueId qkv);
 
-// bias[h, r] = scale slope_h (distance of key and query), as ModelGraph::self_attention takes it
-// (arXiv 2108.12409). Declares the table alibi.slopes [H].
+// The bias [H,2*longest()-1] of ALiBi (arXiv 2108.12409) for ModelGraph::self_attention: scale * slope_h * (position
+// of the key - position of the query). Declares the table alibi.slopes [H].
 ValueId alibi_bias(ModelGraph& g, double scale = 1);
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// Biases of attention by relative position, in buckets that grow with the distance (T5, arXiv
-// 1910.10683, section 2.1).
+// T5's biases of attention scores by relative position (arXiv 1910.10683, section 2.1). Distances are grouped into
+// buckets, which grow with the distance; each bucket has a trained bias for each head.
 #pragma once
 
 #include "learn/models/graph.h"
@@ -7,13 +7,14 @@
 namespace hone {
 
 struct Buckets {
-  int64_t count = 32, max_distance = 128;
-  bool both_ways = true;  // half of the buckets are for keys after the query
+  int64_t count = 32, max_distance = 128;  // all distances from max_distance on share a bucket
+  bool both_ways = true;  // half of the buckets are for keys after the query; false: none are
 };
 
-// [H, 2 longest - 1], what all layers add to their scores: ops::attention's bias. `rows` declares the
-// table [buckets,H]; it is not called while weights are listed, so that a family can declare the
-// table where its checkpoints have it. kNoValue then.
+// The bias [H, 2*longest()-1] for ModelGraph::self_attention. `rows` declares the trained table [buckets,H] and
+// returns it. While the graph only lists its weights (ModelGraph::declaring), `rows` is not called and kNoValue is
+// returned; the family then declares the table itself, at its place in the checkpoints. `name`: before the name of the
+// constant table.
 ValueId bucket_bias(ModelGraph& g, const std::string& name, const Buckets& buckets,
                     const std::function<ValueId()>& rows);
 

@@ -1,34 +1,35 @@
-// Shared parts of encoders with rotary positions (Su et al. 2021, arXiv 2104.09864): one fused layer
-// of queries, keys and values, and gated MLPs (Shazeer 2020, arXiv 2002.05202).
+// Shared parts of encoders with rotary positions (Su et al. 2021, arXiv 2104.09864). They have one fused layer for
+// queries, keys and values, and gated MLPs (Shazeer 2020, arXiv 2002.05202).
 #pragma once
 
 #include "learn/models/encoder.h"
 
 namespace hone {
 
-// The base of the rotation: config.json's rope_parameters.rope_theta, or `key`, or `usual`. H2302
-// if it is not positive, H2303 if rope_parameters or rope_scaling say another kind than default or
-// `more`.
+// The base theta of the rotary frequencies. It comes from the first of these in config.json: rope_theta in
+// rope_parameters or rope_scaling, the key `key`; else it is `usual`. H2302: it is not positive, or rope_parameters or
+// rope_scaling is not an object. H2303: their rope_type is neither "default" nor `more`.
 Result<double> read_rotary_theta(const ModelConfig& c, const std::string& key, double usual,
                                  const std::string& more = "");
-// theta^(-2i/D), the frequency of each pair; f32 as Transformers computes it.
+// The frequency theta^(-2i/head_dim) of each pair of channels i, computed in f32 as in Transformers.
 std::vector<float> rotary_frequencies(double theta, int64_t head_dim);
-// H2302 unless heads have pairs of channels.
+// H2302: the head size is odd.
 Status check_pairs(const ModelConfig& c);
 
-// H2303 if the activation of the MLP does not gate.
+// H2303: the activation cannot be used in a gated MLP: "tanh" or "linear".
 Status check_gated_activation(const ModelConfig& c, const EncoderStyle& style);
 
 struct RotaryAttention {
   ValueId frequencies = kNoValue;  // f32[D/2]
-  bool bias = false;               // of the fused layer
+  bool bias = false;               // the fused layer has a bias
   double dropout = 0;
-  int64_t window = 0;  // keys at most window - 1 places away; 0: all
+  int64_t window = 0;  // a token attends to keys at most window - 1 tokens away; 0: to all
 };
-// Attention by the fused layer `at`.weight [3C,C]: queries, keys, values; x [T,C] -> [T,C].
+// Attention without its output layer, x [T,C] -> [T,C]. `at`: the name of the fused layer; the rows of its weight
+// [3C,C] are those of queries, keys and values.
 ValueId rotary_attention(ModelGraph& g, int64_t layer, const std::string& at, ValueId x,
                          const RotaryAttention& o);
-// The halves of the columns of x [N,2F].
+// The first F columns of x [N,2F], and the last F.
 std::pair<ValueId, ValueId> halves(ModelGraph& g, ValueId x);
 
 }  // namespace hone

@@ -1,43 +1,47 @@
-// Rotary positions (arXiv 2104.09864) as config.json describes them: frequencies by rope_type, and
-// the rotation of queries and keys.
+// Rotary position embeddings, RoPE (arXiv 2104.09864), as config.json describes them: computes the frequencies for
+// each rope_type, and rotates queries and keys.
 #pragma once
 
 #include "learn/models/family.h"
 
 namespace hone {
 
-// The form of a family's rotation, beside what config.json says.
+// The family's part of the description; the rest is in config.json.
 struct RotationStyle {
-  double theta = 10000, share = 1;  // for a config without these keys
+  // The base of the frequencies and the share of a head's channels that is rotated, if config.json does not have them,
+  // and the config.json keys of both.
+  double theta = 10000, share = 1;
   const char* theta_key = "rope_theta";
-  const char* share_key = "partial_rotary_factor";  // the share of a head that turns
-  bool interleaved = false;  // the pairs of a head are neighbours; else they are half a head apart
-  // Layers with a window have frequencies of their own: by this key of config.json, or by
-  // rope_parameters.sliding_attention. nullptr: all layers have the same.
+  const char* share_key = "partial_rotary_factor";
+  // The two channels of a pair that is rotated are neighbors; false: they are half the rotated channels apart.
+  bool interleaved = false;
+  // Not nullptr: layers with a sliding window have other frequencies. Their base is in this config.json key or in
+  // rope_parameters.sliding_attention; else it is local_theta.
   const char* local_theta_key = nullptr;
   double local_theta = 10000;
-  int64_t head_dim = 0;  // of the layers without a window; 0: the config's
+  int64_t head_dim = 0;  // head size of the layers without a window; 0: as in the config
 };
 
-// H2302, H2303: the form of the rotation is invalid, or hone does not have it.
+// H2302: the RoPE parameters in config.json are not valid. H2303: hone does not support them.
 Status check_rotation(const ModelConfig& c, const RotationStyle& style);
-// The parameters of the layers without a window, or of those with one: rope_type, rope_theta and
-// partial_rotary_factor are always there.
+// The RoPE parameters of the layers without a window, or (`local`) of those with one. They have the form of
+// rope_parameters in Transformers 5; rope_type, rope_theta and partial_rotary_factor are always present.
 nlohmann::json rope_parameters(const ModelConfig& c, const RotationStyle& style,
                                bool local = false);
 
-// The factor of sines and cosines with these parameters.
+// The number by which sines and cosines are multiplied (rope_types "yarn" and "longrope"); 1 for other types.
+// `parameters`: rope_parameters().
 double rope_scaling(const ModelConfig& c, const nlohmann::json& parameters);
 
 class Rotation {
  public:
-  // Declares the tables of frequencies: rope.inv_freq and as needed rope.long_inv_freq and
+  // Declares the tables of frequencies: rope.inv_freq, for longrope rope.long_inv_freq, for layers with a window
   // rope.local_inv_freq.
   Rotation(ModelGraph& g, const RotationStyle& style);
-  // x [T,heads*D] turned. `local`: with the frequencies of layers with a window.
+  // Rotates x [T,heads*D] by the tokens' positions. `local`: the layer has a window.
   ValueId turn(ValueId x, int64_t heads, bool local = false) const;
-  // q [T,heads*D] times 1 + beta log(1 + floor(position / original length)), as Llama 4 scales the
-  // queries of long texts; beta is rope_parameters.llama_4_scaling_beta.
+  // Multiplies q [T,heads*D] by 1 + beta log(1 + floor(position / original)), as Llama 4 does for long texts. beta:
+  // rope_parameters.llama_4_scaling_beta; original: original_max_position_embeddings.
   ValueId scale_queries(ValueId q) const;
 
  private:
@@ -48,7 +52,8 @@ class Rotation {
   const RotationStyle style_;
   ValueId usual_ = kNoValue, long_ = kNoValue, local_ = kNoValue;
   double scaling_ = 1, local_scaling_ = 1;
-  int64_t original_ = 0;  // longest text before the scaling of longrope and yarn; 0: other types
+  // longrope and yarn: the longest text, in tokens, for which the model was trained before; 0: other types.
+  int64_t original_ = 0;
 };
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// The stacks of T5 (t5.cc, t5_encoder.cc), and what config.json says of them.
+// The encoder and the decoder of T5 (used by t5.cc and t5_encoder.cc), and access to T5's keys in config.json.
 #pragma once
 
 #include "learn/models/family.h"
@@ -6,30 +6,31 @@
 namespace hone {
 
 inline constexpr const char* kT5Head = "lm_head.weight";
-inline constexpr const char* kT5Body = "transformer.";  // before the body's names in a classifier
+// The prefix of the body's names in a model that classifies sequences; other models have none.
+inline constexpr const char* kT5Body = "transformer.";
 
-bool t5_is_classifier(const ModelConfig& c);
-// The name of a weight of the body, in a model with this head.
+bool t5_is_classifier(const ModelConfig& c);  // the head classifies sequences
+// The name of a weight of the body, with kT5Body if the model has it.
 std::string t5_name(const ModelConfig& c, const std::string& name);
-int64_t t5_layers(const ModelConfig& c, bool encoder);
-int64_t t5_inner(const ModelConfig& c);
-int64_t t5_buckets(const ModelConfig& c);
-int64_t t5_max_distance(const ModelConfig& c);
-// feed_forward_proj is "ACT" or "gated-ACT"; "gated-gelu" means the tanh form.
+int64_t t5_layers(const ModelConfig& c, bool encoder);  // of the encoder, or of the decoder
+int64_t t5_inner(const ModelConfig& c);                 // d_ff
+int64_t t5_buckets(const ModelConfig& c);               // relative_attention_num_buckets
+int64_t t5_max_distance(const ModelConfig& c);          // relative_attention_max_distance
+// The value of feed_forward_proj, "ACT" or "gated-ACT". "gated-gelu" means GELU in its tanh form, "gelu_new".
 struct T5FeedForward {
   bool gated = false;
   std::string act;
 };
 T5FeedForward t5_feed_forward(const ModelConfig& c);
-// The first T5 divides what goes into the head by sqrt(d_model); 1.1 does not, which older configs
-// say by tie_word_embeddings alone. mT5 never does.
+// Whether the decoder's output is divided by sqrt(d_model) before the head. T5 1.0 does this; T5 1.1 and mT5 do not.
+// Older configs show it only by tie_word_embeddings.
 bool t5_scales_head(const ModelConfig& c);
 
-// H2302, H2303. `encoder_alone`: the model has no decoder.
+// Reads and checks config.json. `encoder_alone`: the model has no decoder. H2302, H2303.
 Status read_t5_config(ModelConfig& c, bool encoder_alone);
-// The table of words.
+// The word embedding [V,C].
 ValueId t5_words(ModelGraph& g);
-// -> [T,C] of g.ids.
+// Each builds its stack of layers for g.ids -> [T,C]. The encoder is called by ModelGraph::encode().
 ValueId t5_encoder(ModelGraph& g);
 ValueId t5_decoder(ModelGraph& g);
 CrossKeys t5_cross_keys(ModelGraph& g, int64_t layer);

@@ -1,4 +1,4 @@
-// GGUF files of T5 and its relatives: llama.cpp's architectures "t5" and "t5encoder".
+// The layouts of GGUF files of T5, mT5 and UMT5: llama.cpp's architectures "t5" and "t5encoder".
 // Reference: llama.cpp, conversion/t5.py and gguf-py/gguf/tensor_mapping.py.
 #pragma once
 
@@ -7,7 +7,7 @@
 namespace hone {
 
 enum class T5Kind { t5, mt5, umt5 };
-// The layout of a type's files. `encoder_alone`: of those of its encoder.
+// The layout for a model type. `encoder_alone`: for files that hold only its encoder ("t5encoder").
 GgufLayout t5_gguf(T5Kind kind, bool encoder_alone);
 
 }  // namespace hone

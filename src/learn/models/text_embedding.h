@@ -1,5 +1,5 @@
-// The end of a model that embeds texts: pooling over the tokens of each text, dense layers, length 1. Names are those
-// of sentence-transformers' modules.
+// The last part of a model that embeds texts: pooling over the tokens of each text, dense layers, normalization to
+// length 1. Names are those of sentence-transformers' modules.
 #pragma once
 
 #include <string>
@@ -9,27 +9,32 @@
 
 namespace hone {
 
+// A linear layer after pooling. Its weights have the names <folder>.linear.weight [out,in] and <folder>.linear.bias
+// [out].
 struct EmbeddingDense {
-  std::string folder;  // of its weights, "2_Dense": they are <folder>.linear.weight and .bias
+  std::string folder;  // of its files in the model's folder: "2_Dense"
   int64_t in = 0, out = 0;
   bool bias = true;
   std::string act = "tanh";  // or "none", "relu", "gelu", "silu"
 };
 
 struct EmbeddingForm {
-  std::vector<std::string> pooling = {"mean"};  // of pooling_modes(), one after the other
-  std::vector<EmbeddingDense> dense = {};
-  bool normalize = false;
-  int64_t longest = 0;  // tokens of a text, at most; 0: the model's positions
+  // Names in pooling_modes(). The results of several modes are concatenated.
+  std::vector<std::string> pooling = {"mean"};
+  std::vector<EmbeddingDense> dense = {};  // applied in this order after pooling
+  bool normalize = false;                  // divide the embedding by its length (L2 norm)
+  int64_t longest = 0;                     // most tokens of a text; 0: the model's maximum
 
-  // Numbers of an embedding of a model with this hidden size.
+  // The number of elements of an embedding. `hidden`: the model's hidden size.
   int64_t width(int64_t hidden) const;
 };
 
-// "mean", "cls", "lasttoken", "max", "mean_sqrt_len_tokens".
+// The supported modes: "mean", "cls" (first token), "lasttoken", "max", "mean_sqrt_len_tokens" (the sum over the
+// tokens, divided by the square root of their number).
 const std::vector<std::string>& pooling_modes();
 
-// hidden [T,C], segments i32[T] (the sequence of each token, < 0: none) -> [S,E]. Sequences without tokens have
-// embeddings of no meaning, which are finite.
+// The embeddings [S,E] of S sequences, from hidden [T,C], by g.config.embedding; E is its width(). `segments`: i32[T],
+// the number of each token's sequence; negative: none. The embedding of a sequence without tokens is finite, but has
+// no meaning.
 ValueId text_embeddings(ModelGraph& g, ValueId hidden, ValueId segments);
 }  // namespace hone

@@ -1,5 +1,6 @@
-// config.json in timm's form: {"architecture": "resnet50", "num_classes": 1000, "pretrained_cfg": {...}}, also with
-// model_type timm_wrapper, as Transformers writes it, whose names of weights begin with "timm_model.".
+// Reads and writes config.json in the form of timm (PyTorch Image Models): {"architecture": "resnet50", "num_classes":
+// 1000, "pretrained_cfg": {...}}. Transformers writes such a file with the model_type "timm_wrapper"; the names of its
+// weights then begin with "timm_model.".
 #pragma once
 
 #include <functional>
@@ -12,22 +13,25 @@
 
 namespace hone {
 
-constexpr const char* kTimmLayout = "timm";                // ModelConfig::layout
-constexpr const char* kWrappedTimmLayout = "timm_model.";  // with that prefix
+// Values of ModelConfig::layout: timm's names of weights, without and with the prefix "timm_model.".
+constexpr const char* kTimmLayout = "timm";
+constexpr const char* kWrappedTimmLayout = "timm_model.";
 inline bool is_timm_layout(const ModelConfig& c) {
   return c.layout == kTimmLayout || c.layout == kWrappedTimmLayout;
 }
-// "timm_model.", "" of other layouts.
+// "timm_model." if the weights have this prefix, else "".
 std::string timm_prefix(const ModelConfig& c);
-// The layout of a file that has all of these weights, in timm's names without the prefix; "": it is not timm's.
+// kTimmLayout or kWrappedTimmLayout, if the file has all of `weights` (timm's names without the prefix); "": it does
+// not have timm's names. has(name): whether the file has a weight of this name.
 std::string timm_layout_of(const std::function<bool(const std::string&)>& has,
                            std::initializer_list<const char*> weights);
 
+// Whether a config.json has timm's form.
 bool is_timm_config(const nlohmann::json& config);
-// The config of the family with the keys of Transformers. H2301: an architecture that hone does not have;
-// H2303: model_args or a pool that it does not know; H2302: model_args that are not numbers.
+// Converts it to a config.json with Transformers' keys. H2301: the architecture is not supported. H2303: an element of
+// model_args or the global_pool is not supported. H2302: an element of model_args has the wrong type.
 Result<nlohmann::json> config_of_timm(const nlohmann::json& config);
-// `c.timm` with the classes of `c`, to be saved.
+// `c.timm` with the classes of `c`, for saving.
 nlohmann::json timm_config_of(const ModelConfig& c);
 
 }  // namespace hone

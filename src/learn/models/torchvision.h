@@ -1,4 +1,5 @@
-// Files with torchvision's names: a state dict alone, which says no config. Its ResNets have timm's names.
+// Models of torchvision: a state dict without a config. The config is derived from the names and shapes of the
+// weights. torchvision's ResNets have the same names of weights as timm's.
 #pragma once
 
 #include <functional>
@@ -12,16 +13,17 @@
 
 namespace hone {
 
-constexpr const char* kTorchvisionLayout = "torchvision";  // ModelConfig::layout
-// As torchvision's releases before 0.14 saved a ViT: its MLP has linear_1 and linear_2.
+// Values of ModelConfig::layout: torchvision's names of weights; those of a ViT that torchvision saved before version
+// 0.14, whose MLP has the layers linear_1 and linear_2.
+constexpr const char* kTorchvisionLayout = "torchvision";
 constexpr const char* kFirstTorchvisionLayout = "torchvision linear_1";
 inline bool is_torchvision_layout(const ModelConfig& c) {
   return c.layout == kTorchvisionLayout || c.layout == kFirstTorchvisionLayout;
 }
 
-// The config with Transformers' keys of a ResNet, ViT, ConvNeXt or Swin by the shapes of its weights; `shape_of` gives
-// null for a weight that is not there. nullopt: the file holds another model. H2303: a variant that hone does not have, or a
-// ViT whose shapes do not say its heads.
+// Derives a config.json with Transformers' keys from the shapes of a ResNet, ViT, ConvNeXt or Swin. shape_of(name):
+// the shape of a weight; null: the file has no such weight. nullopt: the file holds another model. H2303: the variant
+// is not supported, or the number of heads of a ViT does not follow from its shapes.
 std::optional<Result<nlohmann::json>> config_of_torchvision(
     const std::function<const Shape*(const std::string&)>& shape_of);
 

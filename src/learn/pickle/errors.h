@@ -1,4 +1,4 @@
-// Error codes of the room: H27xx.
+// Error codes of this folder: H27xx. errors.def has their titles.
 #pragma once
 
 #include "base/core/error.h"

@@ -1,10 +1,10 @@
-// Python pickles (protocols 0 to 5) read as data. Classes and functions are only names, and calls
-// are only records of a name and its arguments: nothing is looked up and nothing runs.
+// Reads Python pickles (protocols 0 to 5) as data. A class or function is only a name, and a call is only a record of a
+// name and arguments: nothing is imported and no code runs.
 //
 //   const Pickle pickle = HONE_TRY(Pickle::read(bytes, "weights.bin"));
 //   for (int64_t i = 0; i < pickle.root().pairs(); ++i) use(pickle.root().key(i).text());
 //
-// Values may be shared and may hold themselves: code that walks them must bound the depth.
+// A value may occur in several places, and may contain itself: code that walks values must bound the depth.
 // Reference of the opcodes: Python's Lib/pickletools.py.
 #pragma once
 
@@ -21,46 +21,51 @@ namespace hone {
 enum class PickleKind : uint8_t {
   none,
   boolean,
-  integer,  // fits int64_t
-  big,      // an integer that does not
+  integer,  // an integer that fits int64_t
+  big,      // an integer that does not fit; its value is not kept
   real,
   text,   // str; also Python 2's str
   bytes,  // bytes, bytearray
   list,
   tuple,
   dict,
-  set,         // set, frozenset
-  global,      // a class or function, by name
-  object,      // callable(), args(), then its additions: state(), elements or pairs
-  persistent,  // args() names a value outside the pickle
+  set,     // set, frozenset
+  global,  // a class or function, by name
+  // The result of a call callable()(args()), with its state() and the elements or pairs added to it.
+  object,
+  persistent,  // a value outside the pickle, which args() names
 };
 
 class Pickle;
 
-// A value of a Pickle, valid while the Pickle is not moved. A member that its kind does not have,
-// and an element that does not exist, is 0, empty or none: check kind and size first.
+// A value of a Pickle. It is valid as long as the Pickle exists and is not moved. The comments name the kinds that a
+// function is for; for other kinds, and for elements that do not exist, it returns 0, "" or a value of kind none.
 class PickleValue {
  public:
   PickleKind kind() const;
   bool is(PickleKind kind) const { return this->kind() == kind; }
-  int64_t integer() const;        // integer, boolean
-  double real() const;            // real
-  std::string_view text() const;  // text, bytes: the bytes themselves, UTF-8 not checked
-  bool is_global(std::string_view name) const;  // "module.name"
-  std::string global() const;                   // "module.name"; empty when it is not a global
+  int64_t integer() const;                      // integer, boolean
+  double real() const;                          // real
+  std::string_view text() const;                // text, bytes: the bytes, not checked to be UTF-8
+  bool is_global(std::string_view name) const;  // true for a global with the name "module.name"
+  std::string global() const;                   // global: "module.name"
 
-  int64_t size() const;  // elements of a list, tuple or set, or appended to an object
+  // list, tuple, set: the number of elements; object: of elements added to it.
+  int64_t size() const;
   PickleValue operator[](int64_t i) const;
-  int64_t pairs() const;  // of a dict, or set on an object
+  int64_t pairs() const;  // dict: the number of pairs; object: of pairs added to it
   PickleValue key(int64_t i) const;
   PickleValue value(int64_t i) const;
-  PickleValue find(std::string_view key) const;  // of the last pair with that text; else none
+  // The value of the last pair whose key is this text; else none.
+  PickleValue find(std::string_view key) const;
 
-  PickleValue callable() const;  // object
-  PickleValue args() const;      // object, persistent
-  PickleValue state() const;     // object: the argument of BUILD
+  PickleValue callable() const;  // object: the class or function that was called
+  PickleValue args() const;      // object: the tuple of arguments; persistent: the id
+  // object: the state that the opcode BUILD sets, as for __setstate__.
+  PickleValue state() const;
 
-  uint32_t id() const { return at_; }  // equal for a value met again
+  // The index in Pickle::value(); equal if it is the same Python object.
+  uint32_t id() const { return at_; }
 
  private:
   friend class Pickle;
@@ -72,14 +77,15 @@ class PickleValue {
 
 class Pickle {
  public:
-  // Reads the pickle that `bytes` begin with; they must outlive it. `name` is for messages.
-  // Memory is at most 16 times the bytes and 256 MiB.
-  // H2701 (damaged, with the byte), H2702 (ends too early), H2704 (over the limit).
+  // Reads the pickle at the start of `bytes`, which must outlive the Pickle. `name` is the file in messages. Takes at
+  // most 256 MiB plus 16 times the bytes of memory. Errors: H2701 the pickle is damaged, the message names the byte;
+  // H2702 it ends too early; H2704 it needs more memory, or has more than 4 GiB.
   static Result<Pickle> read(std::string_view bytes, const std::string& name);
 
   PickleValue root() const { return {this, root_}; }
-  int64_t bytes() const { return bytes_; }  // from the first byte through STOP
-  // All values in the order in which they were read, also those that root() does not lead to.
+  // The length of the pickle, including the final opcode STOP.
+  int64_t bytes() const { return bytes_; }
+  // All values in the order in which they were created, including those that are not reachable from root().
   int64_t values() const { return static_cast<int64_t>(nodes_.size()); }
   PickleValue value(int64_t i) const { return {this, static_cast<uint32_t>(i)}; }
 
@@ -94,24 +100,25 @@ class Pickle {
       double real;
       const char* data;
     };
-    uint64_t length = 0;  // of data
+    uint64_t length = 0;  // bytes of `data`
   };
   struct Box {
-    std::vector<uint32_t> items;  // elements; key, value, key, value; module, name
+    // The elements; or keys and values in turn; or module and name of a global.
+    std::vector<uint32_t> items;
     uint32_t callable = 0, args = 0, state = 0;
-    bool mapping = false;  // items are pairs
+    bool mapping = false;  // `items` has keys and values
   };
   const Node& node(uint32_t at) const { return nodes_[at]; }
   const Box* box(uint32_t at) const;
 
   std::vector<Node> nodes_;
   std::deque<Box> boxes_;
-  std::deque<std::string> texts_;  // those that had to be decoded
+  std::deque<std::string> texts_;  // texts and bytes that had to be decoded
   uint32_t root_ = 0;
   int64_t bytes_ = 0;
 };
 
-// H2703: `file` needs a class or function that the reader does not know.
+// Error H2703: `file` contains the class or function `name`, which the reader does not know. `remedy` is the advice.
 Error refused_class(const std::string& file, const std::string& name, std::string remedy);
 
 }  // namespace hone

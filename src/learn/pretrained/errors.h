@@ -1,4 +1,4 @@
-// Error codes of the room: H228x.
+// The error codes of learn/pretrained: H2281 to H2286. errors.def has their meanings.
 #pragma once
 
 #include "base/core/error.h"

@@ -1,4 +1,5 @@
-// preprocessor_config.json of a model folder.
+// Finds the image processor of an image model: how an image is resized, cropped and normalized before the model reads
+// it. Transformers keeps it in preprocessor_config.json.
 #pragma once
 
 #include <string>
@@ -8,9 +9,15 @@
 
 namespace hone {
 
-// The processor of a model of images: that of the folder or file `other` ("": the model's own), else timm's pretrained_cfg, else a new
-// one for the size of config.json. `size` > 0 replaces the size. Errors: H2963, those of files; a size that the model does not
-// read.
+// The processor of the model. It comes from the first of these that exists:
+//   `other`, a preprocessor_config.json or a folder with one; "": the model's own
+//   preprocessor_config.json in the model's folder
+//   pretrained_cfg in a config.json of timm
+//   torchvision's evaluation transform, for weights under timm's or torchvision's names
+//   a new processor of the family's usual type, for the image size in config.json
+// `size` > 0 replaces the size of the images, in pixels a side. H2963: `other` has no such file, a processor is not
+// valid, the model does not read 3 channels, or it does not read images of the processor's size. Errors of reading
+// files.
 Result<ImageProcessor> image_processor_of(const Pretrained& model, const std::string& other = "",
                                           int64_t size = 0);
 

@@ -1,5 +1,5 @@
-// Weights in MXFP4 (OCP Microscaling Formats 1.0), as gpt-oss keeps the matrices of its experts: 32 elements
-// in 4 bits, E2M1, share a scale 2^(s - 127) in a byte.
+// Reads and writes weights in MXFP4 (OCP Microscaling Formats 1.0), the form of gpt-oss' expert matrices. A block is
+// 32 elements of 4 bits (E2M1: sign, two bits of exponent, one of mantissa) with one byte s; its scale is 2^(s - 127).
 #pragma once
 
 #include <memory>
@@ -12,18 +12,20 @@
 namespace hone {
 
 struct ModelConfig;
-// Whether config.json says that the matrices of experts are in MXFP4.
+// Whether quant_method in config.json's quantization_config is "mxfp4".
 bool is_in_mxfp4(const ModelConfig& c);
 
-// quant_method in config.json, and the scheme of the blocks.
+// The value of quant_method in config.json, and the name of the block scheme (engine/ops/block_schemes.h).
 inline constexpr const char* kMxfp4 = "mxfp4";
 
-// Reads each pair X_blocks u8[E,M,K/32,16], the even element of a byte in its low half, and X_scales
-// u8[E,M,K/32] as the tensor X [E,K,M], which Transformers makes of it, or as its blocks of the scheme mxfp4
-// (engine/ops/block_schemes.h). The weights themselves if there is no pair.
+// A checkpoint holds a stack of E expert matrices X as two tensors:
+//   X_blocks  u8[E,M,K/32,16]  codes; the low 4 bits of a byte are the element with the even index
+//   X_scales  u8[E,M,K/32]     the byte s of each block
+// Returns the weights with each such pair replaced by one tensor X [E,K,M], the shape that Transformers gives it. X
+// can be read as floats or as blocks of the scheme "mxfp4". Without a pair `weights` is returned unchanged.
 std::unique_ptr<WeightSource> read_mxfp4(std::unique_ptr<WeightSource> weights);
-// The pair of a tensor that `weights` has in these blocks, to write as `name`_blocks and `name`_scales; it reads
-// from `weights`, which must outlive it.
+// The reverse: two tensors to write, `name`_blocks and `name`_scales, for the tensor `t` [E,K,M] of `weights`, which
+// has it in blocks of the scheme "mxfp4". They read from `weights` when they are written; `weights` must outlive them.
 std::vector<TensorData> mxfp4_pair(const WeightSource& weights, const TensorInfo& t,
                                    const std::string& name);
 

@@ -1,5 +1,5 @@
-// Parts of open_pretrained (pretrained.h) for callers without a model. Errors of both: H2210 a JSON file of the folder
-// cannot be read; H0211 weights are stored in another quantization than is requested.
+// Parts of open_pretrained (pretrained.h) that can be called alone: the tokenizer, the task, the adapter's base model.
+// H0211 of open_pretrained(): the weights are stored in another quantization than the flags ask for.
 #pragma once
 
 #include "learn/pretrained/pretrained.h"
@@ -7,27 +7,31 @@
 
 namespace hone {
 
-// Opens only the tokenizer of a folder, a tokenizer.json, a .gguf file or a hub name; needs no
-// config.
+// Opens only the tokenizer of a model folder, a tokenizer.json, a .gguf file, a file of weights (from its folder) or a
+// hub name. Needs no config.json. `side`: which of the two tokenizers of a model with two vocabularies. Errors: those
+// of the hub (base/store/hub.h) and of load_tokenizer().
 Result<Tokenizer> open_tokenizer(const std::string& name, const OpenOptions& options = {},
                                  const TokenizerSide& side = {});
 
-// Sets ModelConfig::layout by the names in a file of weights.
+// Sets ModelConfig::layout, the program whose naming scheme the weights follow, from the names in `weights`.
 void set_layout(ModelConfig& config, const WeightSource& weights);
 
-// The GGUF file that `path` means: itself, or the only one, or the first of one model's, in a folder
-// without config.json; "" else.
+// The path of the GGUF file that `path` refers to: `path` itself if it ends in .gguf; in a folder without config.json
+// its only GGUF model, by its first file if gguf-split has divided it. "": `path` is something else.
 std::string gguf_of(const std::string& path);
 
-// The model that adapter_config.json names, if a folder has an adapter and no model; "": any other folder. A relative
-// path is looked for from the adapter's folder upwards; one that is not found stays as it is written. H2305: it names
-// no model, or another adapter.
+// The base model of an adapter: base_model_name_or_path in adapter_config.json, if `folder` has that file and no
+// config.json; "": any other folder. A relative path is looked for in the adapter's folder and then in each folder
+// above it; if it is found nowhere, it is returned as it is written. H2305: the file names no model, or the model is
+// an adapter too. H2210: the file is not a JSON object. Errors of read_json_object().
 Result<std::string> base_of_adapter(const std::string& folder);
 
-// Whether a folder has the files of a tokenizer.
+// Whether a folder has the files of a tokenizer: tokenizer.json, vocab.json, vocab.txt or spiece.model.
 bool has_tokenizer(const std::string& folder);
 
-// The task that the model or adapter of a folder, a file of weights or a hub name was trained on.
+// The task on which hone trained a model or adapter, from hone_task.json; its `task` is "" without that file. `name`:
+// a folder, a file of weights or a hub name. H2210: the file has another form. Errors of the hub
+// and of reading the file.
 Result<TrainedTask> open_trained_task(const std::string& name, const OpenOptions& options = {});
 
 }  // namespace hone

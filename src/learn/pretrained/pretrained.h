@@ -15,32 +15,35 @@
 namespace hone {
 
 struct OpenOptions {
-  std::string config_name = {};  // another config.json or its folder; "": the model's own
-  std::string model_type = {};   // without a model and a config: a new one of this type, and what
-  std::string config_overrides =
-      {};                           // differs from its usual config (models/family.h: usual_config)
-  std::string tokenizer_name = {};  // another tokenizer's folder; "": the model's own
-  std::string revision = "main";
-  std::string cache_dir = {};     // "": the standard one
-  std::string token = {};         // "": HF_TOKEN
-  bool need_weights = true;       // false: config.json is enough (hone plan)
-  bool need_tokenizer = true;     // false: opens a model without one too
-  std::optional<Head> head = {};  // the required one; none: config.json's own
-  // PEFT's folder of an adapter, or a hub name; "": none. Otherwise `adapter` is a new one to
-  // train.
+  // A config.json, its folder or a hub name, used in place of the model's config.json; "": the model's own.
+  std::string config_name = {};
+  // If neither a model nor config_name is given: makes a new model of this type ("gpt2") from the type's usual config,
+  // changed by config_overrides ("n_embd=64,n_layer=2"). See usual_config() in models/family.h.
+  std::string model_type = {};
+  std::string config_overrides = {};
+  std::string tokenizer_name = {};  // folder or hub name of another tokenizer; "": the model's own
+  std::string revision = "main";    // branch, tag or commit on the hub
+  std::string cache_dir = {};       // of files from the hub; "": the standard folder
+  std::string token = {};           // access token of the hub; "": the variable HF_TOKEN
+  bool need_weights = true;         // false: reads config.json alone, for example to plan memory
+  bool need_tokenizer = true;       // false: a missing tokenizer is not an error
+  std::optional<Head> head = {};    // the head that the model gets; none: the one in config.json
+  // A trained adapter to open: a folder in PEFT's form or a hub name; "": none.
   std::string adapter_name = {};
+  // A new adapter to train, read only if adapter_name is ""; null: none.
   std::shared_ptr<const Adapter> adapter = {};
-  // The form of linear layers. A bitsandbytes checkpoint's own form takes precedence; null: floats,
-  // except that with an adapter they stay in the blocks of a GGUF file, and experts in MXFP4.
+  // The form of the frozen linear layers. A checkpoint that is quantized by bitsandbytes keeps its own form; a request
+  // for another one is H0211. Null: floats, with one exception: beside an adapter, matrices of a GGUF file and experts
+  // in MXFP4 stay quantized as in the file.
   std::shared_ptr<const Quantization> quantization = {};
-  bool writes_text = false;  // the head is causal_lm, of encoder-decoders seq2seq_lm
-  // Embeddings grow to a tokenizer with more tokens than the model, to a multiple of
-  // `vocabulary_multiple`; false: such a tokenizer is refused if it is needed.
+  bool writes_text = false;  // true: the head is causal_lm, or seq2seq_lm for an encoder-decoder
+  // If the tokenizer has more tokens than the model, true: the embeddings grow to the next multiple of
+  // `vocabulary_multiple`; false: H2283, unless need_tokenizer is false.
   bool resize_embeddings = false;
   int64_t vocabulary_multiple = 1;
 };
 
-// The quantization that the settings of learn/train/quantization.def ask for; null: none.
+// The quantization that a command's settings ask for (learn/train/quantization.def); null: none.
 template <class Settings>
 std::shared_ptr<const Quantization> quantization_of(const Settings& s) {
   Quantization q;
@@ -53,8 +56,8 @@ std::shared_ptr<const Quantization> quantization_of(const Settings& s) {
   return std::make_shared<const Quantization>(std::move(q));
 }
 
-// Options from the settings of a command: those of base/store/hub_settings.def, and config_name and
-// tokenizer_name if it has them.
+// Options from the settings of a command: the settings of base/store/hub_settings.def, and config_name,
+// tokenizer_name, adapter_name_or_path and the quantization if the command has such settings.
 template <class Settings>
 OpenOptions open_options(const Settings& s) {
   OpenOptions o;
@@ -69,69 +72,85 @@ OpenOptions open_options(const Settings& s) {
 }
 
 struct Pretrained {
-  std::string name;  // as the user typed it
-  std::string path;  // local folder or file it resolved to
+  std::string name;  // as the user typed it; a new model: its model type
+  std::string path;  // the local folder or file of that name; "": a new model without files
   ModelConfig config;
-  nlohmann::json generation_config = nlohmann::json::object();
-  TrainedTask trained;                    // of the adapter, if it has one
-  std::unique_ptr<WeightSource> weights;  // null if not requested
-  std::unique_ptr<WeightSource> adapter;  // of config.adapter, unless it is a new one
-  std::optional<Tokenizer> tokenizer;
-  std::optional<WholeModel> whole;  // that the model is a part of; none: it is the folder's model
-  std::vector<std::string> resized = {};  // weights with new entries, if the vocabulary has grown
+  nlohmann::json generation_config = nlohmann::json::object();  // generation_config.json; {}: none
+  // hone_task.json of the adapter's folder if an adapter was opened, else of the model's folder.
+  TrainedTask trained;
+  std::unique_ptr<WeightSource> weights;  // null: not requested, or a new model
+  std::unique_ptr<WeightSource> adapter;  // weights of config.adapter; null: none, or a new adapter
+  std::optional<Tokenizer> tokenizer;     // none: the model has none, or reads images
+  // The larger model, such as a vision-language model, whose text model this is; none: the model is complete.
+  std::optional<WholeModel> whole;
+  // Names of the weights that got new entries because the vocabulary has grown.
+  std::vector<std::string> resized = {};
 };
 
-// Resolves a folder, a file of weights (learn/checkpoint), or a hub name, and reads the requested
-// parts. Errors name the file or hub name and what is missing.
+// Opens `name`: a folder, a file of weights (learn/checkpoint) or a hub name. A folder with an adapter alone opens its
+// base model with this adapter. "": a new model by options.config_name or options.model_type. Reads the parts that the
+// options request; the weights' values are read later (load_weights). Errors name the file or hub name and what is
+// missing: H2210 config.json is missing, or a JSON file is not an object; H2301, H2302, H2303 its model is not
+// supported or not valid; H2304 its family lacks the head; H2285 its quantization is not supported; H2305 the adapter
+// does not fit; those of the hub, of open_weights() and of load_tokenizer(). H0211, H2283: see OpenOptions.
 Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& options = {});
 
-// A head that a checkpoint may lack, such as an encoder's before its first fine-tuning.
+// Permits load_weights() to initialize weights of the head (ParamSpec::of_head) that the checkpoint lacks, such as a
+// classifier's before the first fine-tuning.
 struct NewHead {
-  uint64_t seed = 0;                    // of the new weights
-  bool replace_other_sizes = false;     // weights of another shape too: a classifier's labels
-  std::vector<std::string> names = {};  // result: names of the new weights
+  uint64_t seed = 0;  // of the random values
+  // true: also replaces head weights of another shape, for example of a classifier with another number of labels.
+  bool replace_other_sizes = false;
+  std::vector<std::string> names = {};  // output: names of the weights that were initialized
 };
-// Transformers' message for it; "" if the head has no new weights.
+// Transformers' warning that head.names were newly initialized; "" if there are none.
 std::string new_weights_text(const Pretrained& model, const NewHead& head);
 
-// Reads every weight of the session's programs into its states (tied weights once, older names too;
-// as f32, or in the form of the pass store_weights) and fills the family's constant tables and an
-// adapter's trained weights. A missing weight or another shape is an Error with its name, except
-// weights of the head (ParamSpec::of_head) if a NewHead is given; a value that is not finite is
-// H2284. `unused`, if given, receives weights of the file that the model does not use.
+// Reads every weight that the session's programs use into the session's states. A tied weight is read once; older
+// names of a weight are found too. Values become the element type of the state: f32, or the type that the pass
+// store_weights has chosen. Also fills the family's constant tables and the adapter's weights (load_adapter). H2281:
+// weights are missing. H2282: weights have another shape. With a `head`, missing head weights are initialized instead.
+// H2284: a value is not finite. `unused`: null, or receives the names of tensors that the model does not use.
 Status load_weights(Session& session, const Pretrained& model,
                     std::vector<std::string>* unused = nullptr, NewHead* head = nullptr);
 
-// Fills the trained weights of config.adapter, when the model's weights are in their states: from
-// its file, or with PEFT's initial values. H2305: the file lacks a tensor or holds others. Does
-// nothing without an adapter.
+// Fills the states of config.adapter's weights from the adapter's file; a new adapter gets PEFT's initial values. Call
+// it after the model's weights are in their states. Does nothing without an adapter. H2305: the file lacks a tensor,
+// holds further ones, or has one of another shape.
 Status load_adapter(Session& session, const Pretrained& model);
-// Merges the adapter into the weights, W + scale B A, and removes it.
+// Replaces model.weights by the merged weights W + scale B A, computed when they are read, and removes the adapter and
+// the quantization from the config. Does nothing without an adapter. H2305: the adapter does not fit, or it adapts
+// matrices of experts. H2281, H2282: as in load_weights().
 Status merge_adapter(Pretrained& model);
 
-// Fills only the constant tables, and random weights with the family's initialisation (Philox by
-// seed and weight name); H1323: a disk fails.
+// Fills only the family's constant tables, such as rotary frequencies.
 void fill_constants(Session& session, const ModelConfig& config);
+// Fills all weights with the family's random initialization, by `seed` and the weight's name (the Philox generator),
+// and the constant tables. H1323: a disk that holds states fails.
 Status init_weights(Session& session, const ModelConfig& config, uint64_t seed);
 
-// Writes config.json, generation_config.json, model.safetensors (sharded past 5 GB) and the
-// tokenizer files into the folder, like Transformers' save_pretrained. The weights go into
-// `torch_file`, if it is given, instead of safetensors.
+// Writes a folder as Transformers' save_pretrained does: config.json, generation_config.json, model.safetensors
+// (shards of at most 5 GB) and the tokenizer files. `as`: the element type of the weights; none: the type of each
+// weight in `weights`, f32 for quantized ones. `torch_file`: the name of a file in torch.save's format that holds the
+// weights instead of model.safetensors; "": safetensors. H2281, H2282: `weights` lacks a weight, or it has another
+// shape.
 Status save_pretrained(const std::string& folder, const WeightSource& weights,
                        const Pretrained& model, std::optional<DType> as = {},
                        const std::string& torch_file = "");
-// Writes only the weights, in one file in the format of torch.save for a state dict; the folder
-// must exist.
+// Writes only the weights, as a state dict into one file in torch.save's format. Its folder must exist. `as` and
+// errors as in save_pretrained().
 Status save_torch_weights(const std::string& path, const WeightSource& weights,
                           const Pretrained& model, std::optional<DType> as = {});
-std::vector<std::string> gguf_outtypes();  // "f32", "q8_0", ...
-// One GGUF file as llama.cpp reads it, tokenizer and all. H2209 when there is no such file for the
-// model, H2004 when there is none for its tokenizer.
+// The values of `outtype` for save_gguf(): "f32", "q8_0", ...
+std::vector<std::string> gguf_outtypes();
+// Writes weights, config and tokenizer into one GGUF file that llama.cpp reads. H2209: GGUF has no form for the model.
+// H2004: GGUF has no form for its tokenizer.
 Status save_gguf(const std::string& path, const WeightSource& weights, const Pretrained& model,
                  const std::string& outtype);
-// Writes only config.json, generation_config.json, hone_task.json and the tokenizer files; with an adapter
-// its config instead of config.json, and generation_config.json if its task was trained here. `in_blocks`: weights
-// beside them are in the blocks of the model's quantization_config, which the config keeps.
+// Writes the files without weights: config.json, generation_config.json, hone_task.json and the tokenizer files. For a
+// model with an adapter, adapter_config.json replaces config.json, and generation_config.json is written only if
+// model.trained has settings. `dtype`: the value of "dtype" in config.json. `in_blocks`: the weights in the folder are
+// quantized; false: quantization_config is removed from config.json.
 Status save_model_files(const std::string& folder, const Pretrained& model, DType dtype,
                         bool in_blocks = false);
 

@@ -1,5 +1,5 @@
-// Converts matrices of f32 to few bits and back, with bitsandbytes' codes
-// (engine/ops/block_schemes.h has the formats). Loops over numbers, without a session.
+// Quantizes f32 matrices with bitsandbytes' codes and converts them back (engine/ops/block_schemes.h has the formats).
+// Plain loops over arrays; no session is needed.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,15 @@
 
 namespace hone {
 
-// Quantizes to a scheme of bitsandbytes, in parts.
+// Quantizes to a scheme of bitsandbytes. A matrix may be given in several calls, part after part.
 class BlockQuantizer {
  public:
-  explicit BlockQuantizer(const BlockScheme& scheme);
+  explicit BlockQuantizer(
+      const BlockScheme& scheme);  // kept by reference: must outlive this object
 
-  // x: whole groups of scheme.scaled elements (of `columns` if a row has a scale); the last of a
-  // matrix may be shorter. scales: one for each group. False: a value is not finite.
+  // Fills `payload` with the codes of x and `scales` with a scale for each group. A group is scheme.scaled elements,
+  // or a row of `columns` elements if scheme.scaled is 0. x is whole groups; only the last group of a matrix may be
+  // shorter. False: a value is not finite; the output is then not meaningful.
   bool quantize(std::span<const float> x, int64_t columns, std::span<uint8_t> payload,
                 std::span<float> scales) const;
 
@@ -30,16 +32,17 @@ class BlockQuantizer {
   uint8_t codes_[16] = {};
 };
 
-// Scales in 8 bits: a code for each, one `nested` for kNestedBlock of them, and the mean.
+// Scales quantized to 8 bits (double quantization, QLoRA): scale i is
+// map[codes[i]] * nested[i / kNestedBlock] + offset, with bitsandbytes' map of 256 values.
 struct NestedScales {
-  std::vector<uint8_t> codes;
-  std::vector<float> nested;
-  float offset = 0;
+  std::vector<uint8_t> codes;  // one a scale
+  std::vector<float> nested;   // one for kNestedBlock scales
+  float offset = 0;            // mean of all scales
 };
 NestedScales quantize_scales(std::span<const float> scales);
-std::vector<float> widen_scales(const NestedScales& scales);
+std::vector<float> widen_scales(const NestedScales& scales);  // back to f32
 
-// The whole matrix [rows, columns].
+// Converts a whole quantized matrix back to f32 [rows, columns], row-major. `scales`: one a group (BlockQuantizer).
 std::vector<float> widen_matrix(const BlockScheme& scheme, std::span<const uint8_t> payload,
                                 std::span<const float> scales, int64_t rows, int64_t columns);
 

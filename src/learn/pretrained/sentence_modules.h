@@ -1,4 +1,5 @@
-// The files of sentence-transformers in a model folder: modules.json and those it names, prompts, the length of texts.
+// Reads and writes the files that sentence-transformers adds to a model folder: modules.json, the folders of the
+// modules in it (1_Pooling, 2_Dense, ...), the prompts and the maximum length of texts.
 #pragma once
 
 #include <optional>
@@ -9,24 +10,29 @@
 
 namespace hone {
 
-// Reads modules.json of a folder, or a GGUF file's own keys (gguf_modules.h).
-// None: the folder has no modules.json, the file no pooling. H2210: a file is not a JSON object. H2286: a module, key or value that hone does not compute.
+// Reads modules.json of a model folder, or the keys of a GGUF file (gguf_modules.h). None: the folder has no
+// modules.json, or the GGUF file does not embed texts. H2210: a file is not a JSON object. H2286: a module,
+// key or value is not supported. H2209: the pooling in a GGUF file is not supported.
 Result<std::optional<SentenceModules>> read_sentence_modules(const std::string& folder);
-// Writes all files but the weights of dense layers. `hidden`: the hidden size of the model.
+// Writes all these files except the weights of dense layers. `hidden`: the hidden size of the model.
 Status write_sentence_modules(const std::string& folder, const SentenceModules& modules,
                               int64_t hidden);
-// Writes the modules of the model at `from`, with the weights of dense layers, if it has any. A warning of the log:
-// they are ones that hone does not compute, and are left out.
+// Copies the modules of the model at `from` into `folder`, with the weights of their dense layers. Does nothing if
+// `from` has no modules. If its modules are not supported, nothing is copied and a warning is logged. H2286: a file of
+// weights cannot be copied.
 Status copy_sentence_modules(const std::string& from, const std::string& folder, int64_t hidden);
 
-// Makes the opened model one that embeds texts: its head is none, the weights of dense layers are among its own.
-// Errors: those of set_head and of the files of dense layers; H2286: a dense layer does not fit the model.
+// Turns an opened model into one that embeds texts: sets its head to Head::none and config.embedding to the modules,
+// and adds the weights of dense layers to model.weights. H2286: a dense layer does not fit the model. Errors of
+// set_head() and open_weights().
 Status embed_with(Pretrained& model, const SentenceModules& modules);
-// Writes the weights of a dense layer into its folder; `weight` [out,in], `bias` [out] or nothing.
+// Writes the weights of a dense layer to <folder>/<dense.folder>/model.safetensors. `weight`: [out,in]; `bias`: [out],
+// empty if dense.bias is false.
 Status write_dense(const std::string& folder, const EmbeddingDense& dense,
                    std::span<const float> weight, std::span<const float> bias);
 
-// The activation that a cross-encoder of the folder puts on its only logit: "sigmoid" or "identity". H2286: another one.
+// The activation that sentence-transformers' CrossEncoder applies to the model's only logit, from config.json:
+// "sigmoid", also if config.json names none, or "identity". H2286: another activation.
 Result<std::string> score_activation(const ModelConfig& config);
 
 }  // namespace hone

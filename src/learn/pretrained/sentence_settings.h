@@ -1,4 +1,4 @@
-// Settings of the modules of sentence-transformers in a model folder.
+// The settings of a model of sentence-transformers: how it pools, how long texts may be, and its prompts.
 #pragma once
 
 #include <map>
@@ -10,13 +10,15 @@
 namespace hone {
 
 struct SentenceModules {
-  EmbeddingForm form = {};
-  int64_t max_seq_length = 0;  // tokens of a text; 0: the model's positions
+  EmbeddingForm form = {};     // pooling, dense layers, normalization
+  int64_t max_seq_length = 0;  // most tokens of a text; 0: the model's maximum
+  // Texts that are put before an input, by name: {"query": "query: "}.
   std::map<std::string, std::string> prompts = {};
-  std::string default_prompt_name = {};
-  std::string similarity = "cosine";
+  std::string default_prompt_name = {};  // a key of `prompts`; "": no default prompt
+  std::string similarity = "cosine";     // how two embeddings are compared: "cosine" or "dot"
 
-  // The prompt of this name; "" names the default one, if there is one. H2286: there is no such prompt.
+  // The text of the prompt `name`; "" stands for the default prompt, and gives "" if there is none. H2286: there is no
+  // prompt of this name.
   Result<std::string> prompt(const std::string& name) const;
 };
 

@@ -1,5 +1,6 @@
-// The task that a model was trained on, with the settings that change its answers: the prefix of texts, lengths, beams.
-// hone keeps them in a file of its own beside the model, by the names of the flags, and the columns of its rows' texts:
+// The task that a model was trained on, and the settings of that training that change the model's answers: the prefix
+// of texts, maximum lengths, the number of beams. hone keeps them in hone_task.json beside the model. Settings have
+// the names of hone's flags; "columns" names the columns of the training data that held a row's texts:
 //
 //   {"task": "summarization", "settings": {"source_prefix": "summarize: ", "max_source_length": 512, ...}}
 //   {"task": "classification", "settings": {"max_seq_length": 128}, "columns": ["question", "sentence"]}
@@ -16,23 +17,25 @@ namespace hone {
 inline constexpr const char* kTrainedTaskFile = "hone_task.json";
 
 struct TrainedTask {
-  std::string task = {};  // of --task or --preset; "": unknown
+  std::string task = {};  // value of --task or --preset; "": unknown
   nlohmann::json settings = nlohmann::json::object();
-  std::vector<std::string> columns =
-      {};  // of the texts of a row, as training read them; empty: unknown, or chats
-  // Settings for Transformers' pipelines: `params` becomes the member `params_key` of
-  // task_specific_params in config.json; "": none. Only written, never read.
+  // Names of the columns with the texts of a row, in the order in which training read them; empty: unknown, or the
+  // rows were chats.
+  std::vector<std::string> columns = {};
+  // Settings for Transformers' pipelines: config.json gets task_specific_params[params_key] = params; params_key "":
+  // it gets none. They are only written: read_trained_task() does not fill them.
   std::string params_key = {};
   nlohmann::json params = nlohmann::json::object();
 
-  // Values of settings; the default if there is no such setting, or it has another type.
+  // The value of the setting `name`; "" or 0 if it is absent or has another type.
   std::string text(const char* name) const;
-  int64_t number(const char* name) const;  // default: 0
+  int64_t number(const char* name) const;
 };
 
-// A folder without the file has none. H2210: it is not readable.
+// Reads hone_task.json. A folder without this file gives an empty TrainedTask. H2210: the file has another form.
+// Errors of read_json_object() (learn/checkpoint/safetensors/strict_json.h).
 Result<TrainedTask> read_trained_task(const std::string& folder);
-// Writes the file; without a task it removes one that is there.
+// Writes hone_task.json; if trained.task is "", removes the file that may be there.
 Status write_trained_task(const std::string& folder, const TrainedTask& trained);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// A family's weights in a checkpoint, under any of their names.
+// Finds the weights of a model in a checkpoint, under any of their names, and checks their shapes.
 #pragma once
 
 #include <map>
@@ -15,47 +15,50 @@ namespace hone {
 struct NewHead;
 struct Pretrained;
 
-// In front of every name in the state dict of a module that holds the model as `self.model`.
+// The state dict of a module that holds the model as `self.model` has this in front of every name.
 inline constexpr std::string_view kWrapper = "model.";
 
-// Looks for the family's name, an older one, or the other name of a tie; nullptr: none exists.
+// Finds the tensor of the weight `spec` under its own name, an older name, or the other name of a tied weight; also
+// with kWrapper in front. nullptr: the checkpoint has none of them.
 const TensorInfo* find_weight(const WeightSource& weights, const ModelConfig& config,
                               const ParamSpec& spec);
-// The model's weights that checkpoints keep one by one, under each of their names.
+// The weights that the model has as one stack and checkpoints as one tensor for each member, such as the matrices of
+// experts, under each of their names (stacked_weights.h).
 std::vector<StackedTensor> stacked_tensors(const ModelConfig& config);
-// Finds a weight and checks its shape. H2281: it is missing. H2282: it has another shape.
+// Finds a weight as find_weight() does, and checks its shape. H2281: it is missing. H2282: it has another shape.
 Result<const TensorInfo*> require_weight(const WeightSource& weights, const ModelConfig& config,
                                          const ParamSpec& spec);
-// The error of a checkpoint that lacks only weights of the head, as before the first fine-tuning; none: its weights fit,
-// or others are missing. `flag`: "--task classification", that the head is for; "": not known. H2281.
+// The error H2281 if the checkpoint lacks weights of the head and nothing else is wrong, as before the first
+// fine-tuning. nullopt: all weights fit, or others are missing or have another shape. `flag`: the flag whose task
+// needs the head, for the message: "--task classification"; "": unknown.
 std::optional<Error> missing_head(const WeightSource& weights, const ModelConfig& config,
                                   const std::string& flag = "");
-// All weights that are missing or have another shape, in one error; reads no value. `head`: its new
-// weights are not required.
+// Checks the names and shapes of all weights; reads no values. One error names all faults: H2281 if weights are
+// missing, else H2282 if weights have another shape. `head`: not null: weights of the head that it permits to be
+// initialized are not required.
 Status check_weights(const WeightSource& weights, const ModelConfig& config,
                      const NewHead* head = nullptr);
-// A weight in the file of an adapter, by its name. A weight that is kept (Adapter::kept) may also
-// have another of the model's names. nullptr: none exists.
+// Finds the tensor of the weight `spec` in the file of an adapter. A weight of the model that the adapter saves whole
+// may also have another of the model's names. nullptr: the file has none.
 const TensorInfo* find_adapter_weight(const WeightSource& adapter, const ParamSpec& spec);
-// Checks that the file of an adapter holds exactly the tensors of the model's config. H2305.
+// H2305: the file of an adapter lacks a tensor, has one of another shape, or has one that no layer of the model takes.
 Status check_adapter_weights(const WeightSource& adapter, const Pretrained& model);
-// Names of tensors that the model does not read, without the masks and tables that checkpoints
-// usually carry.
+// Names of the tensors that the model does not read, except the masks and tables that checkpoints usually carry.
 std::vector<std::string> unused_weights(const WeightSource& weights, const ModelConfig& config);
-// Weights of layers beyond those in the config.
+// Those of unused_weights() that differ from a used weight only in their numbers: layers after the last one of the
+// config.
 std::vector<std::string> unused_layers(const WeightSource& weights, const ModelConfig& config);
 
-// The second name under which a saved model holds that weight; "": none. An untied MLM head stores
-// its bias twice: Transformers 5 reads `decoder.bias` and warns if the other is missing, version 4
-// reads `bias`.
+// The second name under which a saved model must hold the weight `name`; "": none. Only the bias of an untied
+// masked-LM head has one: Transformers 5 reads `decoder.bias` and warns if `bias` is missing, version 4 reads `bias`.
 std::string second_name(const ModelConfig& config, const std::string& name);
 
-// Names of the trained weights in a state dict of the running model, best first, by the name in a saved
-// model; with PEFT's parts of an adapter's names.
+// For each weight, by its name in a saved model: the further names that it may have in the state dict of the running
+// PyTorch module, best first. PEFT's modules put "default" or "modules_to_save.default" into names of an adapter.
 std::map<std::string, std::vector<std::string>> names_in_modules(const ModelConfig& config);
 
-// i8 values and a scale for each row, or each column, of x [.., columns], row-major: x is
-// q * scale, off by at most scale / 2, where scale = largest magnitude / 127.
+// Quantizes x [rows, columns], row-major, to i8. Each row (`by_rows`) or each column has a scale = largest magnitude /
+// 127; x is about q * scale, with an error of at most scale / 2. Values that are not finite become 0.
 void quantize_absmax(std::span<const float> x, int64_t columns, bool by_rows, int8_t* q,
                      std::span<float> scales);
 

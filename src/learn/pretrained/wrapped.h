@@ -1,4 +1,5 @@
-// Weights that were saved from inside a wrapper of their model.
+// Reads weights that were saved from inside a wrapper of their model, such as DataParallel or torch.compile, which add
+// a prefix to the names.
 #pragma once
 
 #include <memory>
@@ -8,11 +9,11 @@
 
 namespace hone {
 
-// The name without the parts that wrappers of PyTorch put into it: "module.", "_orig_mod.",
-// "_forward_module.", "_fsdp_wrapped_module.", "_checkpoint_wrapped_module.".
+// Removes from a name the parts that wrappers of PyTorch add to it: "module.", "_orig_mod.", "_forward_module.",
+// "_fsdp_wrapped_module.", "_checkpoint_wrapped_module.".
 std::string without_wrappers(std::string name);
-// The weights under these names, and a line of log that says so; the weights as they are if no name
-// has a wrapper, or two names would become one.
+// Returns the weights under their names without wrappers, and logs one line about it. Returns `weights` unchanged if
+// no name has a wrapper, or if two tensors would get the same name.
 std::unique_ptr<WeightSource> unwrapped(std::unique_ptr<WeightSource> weights);
 
 }  // namespace hone

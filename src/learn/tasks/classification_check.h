@@ -1,4 +1,4 @@
-// The rows of classification, and faults of their labels.
+// Checks the rows of classification and their labels, for `hone check`.
 #pragma once
 
 #include "learn/check/check_rows.h"
@@ -6,10 +6,10 @@
 
 namespace hone {
 
-// Reads and tokenises the files as training does, and looks at every row and label: faults of
-// texts, copies, copies with other labels, leaks, the balance of labels, labels that the checkpoint
-// names otherwise. Memory: the tokens of all rows, and
-// 64-bit hashes of at most a million of them.
+// Reads and tokenizes the files as training does, and checks every row and label. Adds findings of: faults of texts,
+// repeated rows, equal texts with different labels, validation rows that are training rows too, the balance of labels,
+// and labels that have other names in the checkpoint. Memory: the tokens of all rows, and 64-bit hashes of at most
+// 2^20 rows.
 RowsReport check_labels(const ClassificationSettings& s, const CheckRequest& request,
                         Findings& findings);
 

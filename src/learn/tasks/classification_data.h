@@ -1,4 +1,4 @@
-// Turns the data flags of classification into rows with labels.
+// Reads the rows and labels of classification from the data that the flags name.
 #pragma once
 
 #include <optional>
@@ -10,30 +10,36 @@ namespace hone {
 
 struct ClassificationData {
   LabelMap map;
-  // As the settings want them. Rows of `eval`: the matched ones, the mismatched ones, then those to
-  // be predicted, which have no labels, in the same order.
-  std::optional<LabelledRows> train, eval;  // classes, values or sets
-  int64_t train_rows_labelled = 0;          // before any selection
-  std::vector<std::string> columns;         // of the texts; empty: of the GLUE task, or prepared
+  // The selected rows; nullopt: the settings do not need the split. `eval` has four parts in this order: `matched`
+  // rows, `mismatched` rows, `test` rows and `test_mismatched` rows. The last two are rows to predict and have no
+  // labels.
+  std::optional<LabelledRows> train, eval;
+  int64_t train_rows_labelled = 0;  // number of training rows before any selection
+  // Text columns; empty: those of the GLUE task, or unknown for prepared rows.
+  std::vector<std::string> columns;
   int64_t matched = 0, mismatched = 0, test = 0, test_mismatched = 0;
-  std::vector<std::string> notes;  // for the summary of the run, a sentence each
+  std::vector<std::string> notes;  // notes for the summary of the run, one sentence each
 };
 
-// Errors: H2121 rows with several labels to prepare; those of data_flags.h, label_columns.h, label_map.h and labelled_rows.h; H2413 without
-// a tokenizer, H2103 for a file of no known format.
+// Reads the rows that the settings want. Errors: those of data_flags.h, label_columns.h, label_map.h and
+// labelled_rows.h; H2103 a file has an unknown format; H2121 hone prepare does not support rows with several labels;
+// H2413 the model has no tokenizer.
 Result<ClassificationData> read_classification(const ClassificationSettings& s,
                                                const Pretrained& model, ThreadPool& pool);
 
-// The rows of "train" or "validation", before the first. Errors: those of label_columns.h.
+// Opens the files of a split. `split`: "train" or "validation". The reader is before the first row. Errors: those of
+// label_columns.h; H2103.
 Result<LabelReader> open_classification(const ClassificationSettings& s,
                                         const LabelSources& sources, const std::string& split);
 
-// The files that the settings mean.
+// The files that the settings name. Errors: those of data_flags.h.
 Result<LabelSources> classification_sources(const ClassificationSettings& s);
-// The source of rows for hone prepare: the settings that decide the rows, and the rows.
+// The functions with which hone prepare makes the rows.
 PreparedSource classification_source(const std::shared_ptr<ClassificationSettings>& s);
 
-// Texts through the model's tokenizer, with its special tokens, cut longest first to `max_length`.
+// A function that encodes texts, or pairs of texts, with the model's tokenizer and its special tokens. Rows have at
+// most `max_length` tokens; tokens of the longer text of a pair are removed first. Model and pool must outlive the
+// function.
 EncodeTexts encode_texts_with(const Pretrained& model, ThreadPool* pool, int64_t max_length);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// The rows of text embeddings, and faults of them.
+// Checks the rows of text embeddings, for `hone check`.
 #pragma once
 
 #include "learn/check/check_rows.h"
@@ -6,8 +6,8 @@
 
 namespace hone {
 
-// Reads and tokenises the files as training and an evaluation do: rows that the loss cannot read,
-// texts that are cut, and the metrics that the evaluated rows give.
+// Reads and tokenizes the files as training and an evaluation do. Adds findings of rows that the loss does not accept
+// and of texts that are cut. The report has the metrics of the rows to evaluate.
 RowsReport check_embedding(const EmbeddingSettings& s, const CheckRequest& request,
                            Findings& findings);
 

@@ -1,5 +1,5 @@
-// Evaluations of embeddings, with the numbers of sentence-transformers' evaluators: which one depends on the columns
-// of the rows.
+// Evaluates embeddings, with the results of sentence-transformers' evaluators. The columns of the rows decide which
+// evaluator is used:
 //
 //   two texts and a score                 EmbeddingSimilarityEvaluator: pearson_, spearman_cosine
 //   anchor, positive, negative            TripletEvaluator: cosine_accuracy
@@ -14,24 +14,26 @@
 
 namespace hone {
 
+// The rows of an evaluation. Texts are given by their indices in `texts`.
 struct EmbeddingEvalSet {
   enum class Kind { scores, triplets, reranking, retrieval } kind = Kind::scores;
-  std::vector<std::string> texts;  // each once, in the order of first use
-  int64_t rows = 0;                // of the table
-  // By kind, indices of texts. scores: two for each row; triplets: three.
+  // All texts with their prompts, each once, in the order of first use.
+  std::vector<std::string> texts;
+  int64_t rows = 0;  // rows of the table; with a corpus, number of queries
+  // Kind scores: two texts for each row. Kind triplets: three texts for each row.
   std::vector<int32_t> tuples;
-  std::vector<float> scores;
-  // reranking: the query of each sample and its texts, of which the first `positives` answer.
+  std::vector<float> scores;  // kind scores: the score of each row
+  // Kind reranking: a query with its texts. The first `positives` texts are answers to the query.
   struct Sample {
     int32_t query = 0;
     int64_t positives = 0;
     std::vector<int32_t> texts;
   };
   std::vector<Sample> samples;
-  // retrieval: texts of the corpus with their ids, which order equal scores; queries and the places in the corpus of
-  // the texts that answer them.
+  // Kind retrieval: the texts of the corpus and their ids. Texts with equal scores are ordered by id.
   std::vector<int32_t> corpus;
   std::vector<std::string> corpus_ids;
+  // Kind retrieval: a query, and the texts that answer it, as indices in `corpus`.
   struct Query {
     int32_t text = 0;
     std::vector<int32_t> answers;
@@ -39,28 +41,30 @@ struct EmbeddingEvalSet {
   std::vector<Query> queries;
 };
 
-// The prompt of a column of the table ("" of the corpus: "document").
+// Returns the prompt of a column of the table. For queries with a corpus the columns are "query" and "document".
 using PromptOf = std::function<Result<std::string>(const std::string& column)>;
 
-// Errors: H2110 columns that no evaluation reads.
+// The evaluation of the rows of a table. Errors: H2110 no evaluation reads these columns; those of `prompt_of`.
 Result<EmbeddingEvalSet> eval_set_of(const TableOfTexts& table, const PromptOf& prompt_of);
-// Errors: H2109 a column is missing, H2121 a qrel names an unknown text.
+// The evaluation of queries with the corpus and the qrels (relevant texts of each query) that the settings name.
+// `queries`: files of queries. Errors: H2109 a column is missing; H2121 the qrels name an unknown text; those of
+// open_rows and of `prompt_of`.
 Result<EmbeddingEvalSet> retrieval_set(const EmbeddingSettings& s,
                                        const std::vector<std::string>& queries,
                                        const PromptOf& prompt_of);
 
-// `embeddings`: `width` floats for each text. `similarity`: "cosine" or "dot".
-// `examples`: receives the scores of each row of the table, sample or query; null: not needed.
+// The metrics of an evaluation by name. `embeddings`: `width` floats for each of set.texts. `similarity`: "cosine" or
+// "dot". `examples`: receives the scores of each row, sample or query; null: they are not needed.
 OrderedJson evaluate_embeddings(const EmbeddingEvalSet& set, std::span<const float> embeddings,
                                 int64_t width, const std::string& similarity,
                                 ExampleScores* examples = nullptr);
-// The cosine, or the product, of the embeddings of texts i and j.
+// The similarity of the embeddings of texts i and j: their cosine, or with "dot" their dot product.
 float similarity_of(std::span<const float> embeddings, int64_t width, const std::string& similarity,
                     int32_t i, int32_t j);
-// The names of the values that an evaluation gives, the one that compares models first.
+// The names of the metrics of an evaluation. The first one compares models.
 std::vector<std::string> embedding_metric_names(EmbeddingEvalSet::Kind kind,
                                                 const std::string& similarity);
-// Those of every evaluation, with either similarity.
+// The names of the metrics of all evaluations, with both similarities.
 std::vector<std::string> embedding_metric_names();
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// The settings of text embeddings, and what they mean for a model and its rows.
+// The settings of text embeddings, and the values that follow from them for a model and its rows.
 #pragma once
 
 #include "learn/harness/prepared_source.h"
@@ -9,7 +9,8 @@
 
 namespace hone {
 
-std::vector<std::string> embedding_losses();  // "" and the names of the shelf
+std::vector<std::string>
+embedding_losses();  // the values of --loss: "" and the names of all text losses
 
 struct EmbeddingSettings : TaskSettings {
 #define HONE_SETTINGS "learn/tasks/embedding_settings.def"
@@ -17,17 +18,20 @@ struct EmbeddingSettings : TaskSettings {
 #include "base/settings/fields.inc"
   void bind_own(Schema& schema) { bind(schema); }
 
-  // The modules of the folder, if it has some, with the flags over them. Errors: H0203 no such pooling, those of
-  // read_sentence_modules.
+  // The sentence-transformers modules of the model's folder, or the defaults if it has none. Flags take precedence over
+  // the folder. Errors: H0203 there is no pooling of this name; those of read_sentence_modules.
   Result<SentenceModules> modules_of(const std::string& folder) const;
-  // Tokens of a text, at most.
+  // The largest number of tokens of a text.
   int64_t text_tokens(const SentenceModules& modules, const ModelConfig& config) const;
-  // The loss of rows with these columns. Errors: H0210 it needs other columns.
+  // The loss of --loss; by default CoSENTLoss for rows with a label, else MultipleNegativesRankingLoss. Never null.
+  // Errors: H0210 the loss needs other columns than the table has.
   Result<const TextLoss*> loss_of(const TableOfTexts& table) const;
   TextLossOptions loss_options(const TextLoss& loss) const;
-  // Errors: H0202 a text is not a number, H0210 a size is larger than an embedding.
+  // The sizes of --matryoshka_dims, the largest first, with their weights. `width`: size of an embedding. Errors:
+  // H0202 a text is not a positive number; H0210 a size is larger than `width`, or the number of weights differs from
+  // the number of sizes.
   Result<Matryoshka> matryoshka(int64_t width) const;
-  // The text before the texts of a column. Errors: H0202 a prompt has no '='.
+  // The prompt for the texts of a column, from --prompts; "": none. Errors: H0202 a prompt has no '='.
   Result<std::string> prompt_of(const std::string& column) const;
 };
 

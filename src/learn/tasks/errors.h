@@ -1,4 +1,4 @@
-// Error codes of the room learn/tasks: H2416, H2427, H2440.
+// Error codes of this folder: H2416, H2427, H2440, H2443. errors.def has their titles.
 #pragma once
 
 #include "base/core/error.h"

@@ -1,4 +1,4 @@
-// The rows of image classification, and faults of their files.
+// Checks the images of image classification, for `hone check`.
 #pragma once
 
 #include "learn/check/check_rows.h"
@@ -6,7 +6,8 @@
 
 namespace hone {
 
-// Lists the images as training does and decodes each: images that cannot be read, classes with few images.
+// Lists the images as training does and decodes each one. Adds findings of images that cannot be read and of classes
+// without training images. Writes samples of the training images (image_samples.h).
 RowsReport check_images(const ImageClassificationSettings& s, const CheckRequest& request,
                         Findings& findings);
 

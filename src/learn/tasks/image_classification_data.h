@@ -1,4 +1,4 @@
-// Turns the data flags of image classification into rows of images with labels.
+// Reads the images and labels of image classification from the data that the flags name.
 #pragma once
 
 #include "learn/data/images/image_rows.h"
@@ -7,18 +7,21 @@
 namespace hone {
 
 struct ImageSplits {
-  std::vector<std::string> names;  // of the classes, by label
+  std::vector<std::string> names;  // names of the classes, by label
   std::optional<ImageRows> train;
-  std::optional<ImageRows> eval;  // the evaluated rows, then those to predict, which have no label
+  // `evaluated` rows to evaluate, then `predicted` rows to predict, which have no label.
+  std::optional<ImageRows> eval;
   int64_t evaluated = 0, predicted = 0;
-  int64_t train_rows_read = 0;     // before any selection
-  std::vector<std::string> notes;  // for the summary of the run, a sentence each
+  int64_t train_rows_read = 0;     // number of training rows before any selection
+  std::vector<std::string> notes;  // notes for the summary of the run, one sentence each
 };
 
-// A folder of a split takes precedence over a data set, and this over files. Rows are in the order of sorted
-// names; without a validation set a random part of the training rows is kept for it; limits take rows at random, as
-// run_image_classification does. Errors: H2101 no images are named, H2964, H2965, H2122 other classes than the checkpoint's, those of data_flags.h and
-// selection.h.
+// Reads the splits that the settings want. A folder of a split (--train_dir, ...) takes precedence over a data set,
+// and a data set takes precedence over files. Rows are in the order of their sorted names. If there is no validation
+// set, a random part of the training rows is used for it. Limits such as --max_train_samples choose rows at random.
+// Both follow Transformers' example script run_image_classification. Errors: H2101 no images are named; H2964 a folder
+// of images cannot be used; H2965 a data file has no images; H2122 the classes differ from those of the checkpoint;
+// those of data_flags.h and selection.h.
 Result<ImageSplits> read_image_splits(const ImageClassificationSettings& s,
                                       const Pretrained& model);
 

@@ -1,4 +1,4 @@
-// The settings of image classification, for the task and for presets that it is the base of.
+// The settings of image classification, for the task and for the presets based on it.
 #pragma once
 
 #include "learn/harness/task.h"
@@ -14,31 +14,36 @@ struct ImageClassificationSettings : TaskSettings {
 #include "base/settings/fields.inc"
   ImageClassificationSettings() {
     validation_split_percentage = 15;
-    // Activation functions and norms are made again: a fifth less memory, about 2 % more time.
+    // Recomputes activation functions and norms: a fifth less memory, about 2 % more time.
     activation_memory_budget = 0.7;
   }
   void bind_own(Schema& schema) { bind(schema); }
 
   bool mixes() const { return mixup_alpha > 0 || cutmix_alpha > 0; }
-  bool has_shares() const { return mixes() || bce_loss; }  // labels are shares of all classes
-  bool logs_media() const;                                 // images for TensorBoard
+  // Labels are a share for each class, not one class.
+  bool has_shares() const { return mixes() || bce_loss; }
+  bool logs_media() const;  // images or embeddings are logged for TensorBoard
   bool logs_features() const { return logs_media() && log_embeddings > 0; }
   DecodeLimits limits() const { return {.apply_orientation = apply_exif_orientation}; }
+  // The transforms of a training image and of an evaluated image, with the size and the normalization of `p`.
   TrainingTransform training(const ImageProcessor& p) const;
   EvaluationTransform evaluation(const ImageProcessor& p) const;
 };
 
-// The sizes of training images by epoch, and their processors by ImageSizes::sides(), or the usual one alone. Errors: those
-// of ImageSizes and processor_of(), H0203 a usual image that is not square.
+// The sizes of training images by epoch (--image_size_by_epoch).
 struct TrainingSizes {
   ImageSizes sizes;
+  // A processor for each of sizes.sides(); if all epochs have one size, one processor.
   std::vector<ImageProcessor> processors;
 };
+// `usual`: the processor of the run (processor_of). Errors: those of ImageSizes and processor_of(); H0203 the usual
+// image is not square.
 Result<TrainingSizes> training_sizes(const ImageClassificationSettings& s, const Pretrained& model,
                                      const ImageProcessor& usual);
 
-// The processor of the run: that of image_processor_name, of the model's folder, or a new one; with image_size. Errors: H2963,
-// those of files; H2302 a size that the model does not read.
+// The image processor of the run: the one that image_processor_name names, else the one in the model's folder, else a
+// new one; with the size of image_size if it is set. Errors: H2963 hone does not support its preprocessor_config.json;
+// H2302 the model does not accept the size; those of reading files.
 Result<ImageProcessor> processor_of(const ImageClassificationSettings& s, const Pretrained& model);
 
 // Image classification with these settings (image_classification.cc).

@@ -1,5 +1,5 @@
-// Images of a run for its log (LogMedia): those of the first step as the model gets them, wrong predictions of each
-// evaluation, and vectors of evaluated rows.
+// Collects images of a run for its log (LogMedia): images of the first step as the model gets them, wrong predictions
+// of each evaluation, and the feature vectors of some evaluated rows.
 //
 //   ImageMedia media(settings, processor, names, evaluated);
 //   if (media.wants_batch(step)) media.add_batch(...);      // a micro-batch of the first step
@@ -17,44 +17,50 @@
 
 namespace hone {
 
-// A micro-batch of training as the model gets it.
+// A micro-batch of training as the model gets it. Labels are in `ids` or in `shares`; the other one is empty.
 struct MediaBatch {
-  std::span<const float> pixels;  // [images, height, width, 3]
-  std::span<const int32_t> ids;   // a class for each image, or empty
-  std::span<const float> shares;  // [images, classes], or empty
-  int64_t width = 0, height = 0;
-  std::vector<std::string> files;  // of the first images, which are logged
+  std::span<const float> pixels;   // [images, height, width, 3], normalized
+  std::span<const int32_t> ids;    // the class of each image; below 0: the image is unreadable
+  std::span<const float> shares;   // [images, classes]
+  int64_t width = 0, height = 0;   // pixels
+  std::vector<std::string> files;  // names of the first images; only these are logged
 };
 
 // The prediction of an evaluated row.
 struct MediaPrediction {
-  int64_t row = 0, label = 0, prediction = 0;
-  double probability = 0;           // of the prediction
-  std::span<const float> features;  // before the head, or empty
+  int64_t row = 0, label = 0, prediction = 0;  // index of the row; its class; the predicted class
+  double probability = 0;                      // probability of the predicted class
+  std::span<const float> features;             // input of the head; empty: not known
 };
 
 class ImageMedia {
  public:
-  static constexpr int64_t kThumbnail = 64;  // pixels of a side of the images of vectors
+  // Side of the small images of feature vectors, in pixels.
+  static constexpr int64_t kThumbnail = 64;
 
-  // `evaluated`: number of evaluated rows. The settings must outlive it.
+  // `processor`: the one of evaluated rows. `names`: names of the classes. `evaluated`: number of evaluated rows. The
+  // settings must outlive this object.
   ImageMedia(const ImageClassificationSettings& s, ImageProcessor processor,
              std::vector<std::string> names, int64_t evaluated);
 
-  // True in the first step that it is asked for, until log_images images were added.
+  // Whether to call add_batch() for this step: it is the first step for which this was called, and fewer than
+  // log_images images were added.
   bool wants_batch(int64_t step);
   void add_batch(const MediaBatch& batch);
 
+  // Forgets the rows of the evaluation before.
   void begin_evaluation();
   void add_evaluated(const MediaPrediction& p);
+  // Makes the image of an evaluated row.
   using PixelsOf = std::function<Status(int64_t row, Image& to)>;
-  // Makes the images of the kept rows. Rows whose pixels cannot be made are left out.
+  // Makes the images of the wrong predictions and of the rows with feature vectors. Rows for which `pixels_of` fails
+  // are left out. `name_of`: name of a row's file.
   void end_evaluation(const PixelsOf& pixels_of,
                       const std::function<std::string(int64_t row)>& name_of);
 
-  // The images since the last call.
+  // The images that were made since the last call.
   LogMedia take();
-  int64_t memory_bytes() const;
+  int64_t memory_bytes() const;  // an estimate of the memory that this object needs
 
  private:
   struct Kept {
@@ -71,15 +77,15 @@ class ImageMedia {
   const ImageClassificationSettings& s_;
   ImageProcessor processor_;
   std::vector<std::string> names_;
-  std::vector<int64_t> sampled_;  // rows with vectors, ascending
+  std::vector<int64_t> sampled_;  // rows whose feature vectors are logged, ascending
   int64_t first_step_ = -1, batch_count_ = 0;
   std::vector<LoggedImage> batch_images_;
   std::vector<std::string> batch_lines_;
-  std::vector<Kept> wrong_;  // the highest probability first
-  std::vector<Kept> points_;
-  std::vector<float> features_;  // of points_
-  std::vector<int64_t> sprite_rows_;
-  std::string sprite_;
+  std::vector<Kept> wrong_;           // wrong predictions, the highest probability first
+  std::vector<Kept> points_;          // rows with feature vectors
+  std::vector<float> features_;       // feature vectors of points_
+  std::vector<int64_t> sprite_rows_;  // the rows of sprite_
+  std::string sprite_;  // LoggedEmbeddings::sprite, made again only if its rows change
   LogMedia pending_;
 };
 

@@ -1,4 +1,5 @@
-// Fills the inputs of programs of images: pixels are made by threads, for the next steps while this one runs.
+// Fills the inputs of image programs. Threads decode and transform the images of the next steps while the current step
+// runs.
 #pragma once
 
 #include "learn/data/images/image_loader.h"
@@ -11,32 +12,42 @@ namespace hone {
 
 class ImagePixels {
  public:
-  // Settings and pool must outlive it. `processor`: of evaluated rows; `classes`: of shares of mixed labels.
+  // `processor`: for evaluated rows. `sizes`: for training rows. `classes`: number of classes. Settings and pool must
+  // outlive this object.
   ImagePixels(const ImageClassificationSettings& s, const ImageProcessor& processor,
               const TrainingSizes& sizes, ImageRows train, ImageRows eval, int64_t classes,
               ThreadPool& pool);
   ~ImagePixels();
 
-  // Begins to make the pixels of this step and of the steps after it, unless that was done: of one, of three if images
-  // have URLs, whose times vary.
+  // Starts making the pixels of this step and of the next step, unless they are being made already. If images have
+  // URLs, it starts the next three steps, because the times of downloads vary.
   void start_steps(TaskRun& run, int64_t step);
-  // Calls start_steps() and makes ready for the micro-batches of this step. `rows`: those of all ranks.
+  // Calls start_steps(), and prepares collate() for the micro-batches of this step. `rows`: the step's rows of all
+  // ranks.
   void begin_step(TaskRun& run, int64_t step, std::span<const int64_t> rows);
-  // Inputs: pixels f32[B,H,W,3]; in training image_ids i64[B], image_count i32[], and labels i32[B] (-100: none) or, with
-  // has_shares(), shares f32[B,classes] (0: none); in evaluation present f32[B] (0: no image). Errors: those of decode.h with the
-  // name of the file, unless unreadable images are skipped; those of the store.
+  // For Examples::collate. Returns false. Fills the inputs for B images of H x W pixels:
+  //   pixels f32[B,H,W,3]      normalized
+  //   image_ids i64[B]         only in training: numbers of the rows in the epoch
+  //   image_count i32[]        only in training: number of images
+  //   labels i32[B]            only in training, without has_shares(): classes; -100: no image
+  //   shares f32[B,classes]    only in training, with has_shares(): zeros if there is no image
+  //   present f32[B]           only in evaluation: 1 for an image, 0 for none
+  // Errors: those of decode.h with the name of the file, unless unreadable images are skipped; those of the store.
   Result<bool> collate(const CollatedRows& rows, Batch& to);
 
   const ImageRows& eval() const { return eval_; }
-  // The file of a place of the current step, and the size of its pixels.
+  // The name of the file at a place of the current epoch (order()). The transform of the current epoch.
   std::string training_name(int64_t place) const { return train_.name(order_.row(epoch_, place)); }
   const TrainingTransform& training_size() const { return training_of(epoch_); }
-  // Makes the pixels of an evaluated row, apart from the batches. Errors: those of collate().
+  // Makes the pixels of one evaluated row, independently of collate(). Errors: those of collate().
   Status evaluated_image(int64_t row, Image& to) const;
-  // Training rows of a step are places of it.
+  // The order of training rows. The indices of a step's rows are places in this order.
   const RepeatedRows& order() const { return order_; }
-  int64_t epoch() const { return epoch_; }  // of the last started step
+  int64_t epoch() const { return epoch_; }  // epoch of the current step
+  // Total time that collate() waited for pixels.
   double waited_seconds() const { return loader_.waited_seconds(); }
+  // An estimate of the memory that this object needs. `step_rows`, `eval_rows`: rows of a step, and of an evaluation's
+  // micro-batch.
   int64_t memory_bytes(int64_t step_rows, int64_t eval_rows) const;
 
  private:
@@ -62,28 +73,31 @@ class ImagePixels {
   }
 
   ImageSizes sizes_;
-  std::vector<TrainingTransform> training_;  // by sizes_.sides(), or one
+  std::vector<TrainingTransform> training_;  // one for each of sizes_.sides(), or only one
   EvaluationTransform evaluation_;
   ImageProcessor::Table table_;
   ImageRows train_, eval_;
   RepeatedRows order_;
-  int64_t epoch_ = 0;  // of the step
+  int64_t epoch_ = 0;  // epoch of the current step
   int64_t classes_;
   ThreadPool& pool_;
-  using BatchPlace = std::unique_ptr<ImageBatch>;  // the loader knows its address
+  // Its address must not change: the loader uses it.
+  using BatchPlace = std::unique_ptr<ImageBatch>;
   ImageBatch& batch_of(int64_t step) {
     return *steps_[static_cast<size_t>(step % std::ssize(steps_))];
   }
-  std::vector<BatchPlace> steps_;  // the current step and those after it, by step % size
-  ImageBatch* now_ = nullptr;      // of the step
+  std::vector<BatchPlace> steps_;  // the current step and the steps after it; index: step % size
+  ImageBatch* now_ = nullptr;      // the batch of the current step
   BatchPlace evaluated_ = std::make_unique<ImageBatch>(),
              evaluated_next_ = std::make_unique<ImageBatch>();
-  Mix mix_;                        // of the step
-  std::vector<Partner> partners_;  // of the step, by row
+  Mix mix_;  // mixup or cutmix of the current step
+  // Rows of the current step and the rows to mix them with, sorted by row.
+  std::vector<Partner> partners_;
   struct Step;
   std::unique_ptr<Step> step_;
-  std::vector<const LoadedImage*> images_, others_;  // of a micro-batch
-  std::vector<std::vector<float>> memory_;           // by thread
+  // Images of a micro-batch; images to mix them with.
+  std::vector<const LoadedImage*> images_, others_;
+  std::vector<std::vector<float>> memory_;  // by thread
   std::vector<int64_t> keys_;
   ImageLoader loader_;  // last: its threads use the other members
 };

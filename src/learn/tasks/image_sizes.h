@@ -1,4 +1,4 @@
-// Progressive resizing: other sizes of training images in some epochs, as --image_size_by_epoch says.
+// Progressive resizing: the size of training images changes with the epoch (--image_size_by_epoch).
 #pragma once
 
 #include <string>
@@ -10,14 +10,15 @@ namespace hone {
 
 class ImageSizes {
  public:
-  // `words`: EPOCH:PIXELS, epochs counted from 0 and ascending. Epochs before the first word have `usual` pixels a
-  // side. Errors: H0203.
+  // `words`: "EPOCH:PIXELS", with epochs from 0 in ascending order; images have PIXELS pixels a side from that epoch
+  // on. Epochs before the first word have `usual` pixels a side. No words: all epochs have one size. Errors: H0203 a
+  // word does not have this form.
   static Result<ImageSizes> make(const std::vector<std::string>& words, int64_t usual);
 
-  const std::vector<int64_t>& sides() const {
-    return sides_;
-  }                                   // ascending; empty: all epochs have one size
-  size_t index(int64_t epoch) const;  // in sides()
+  // The different sizes, in pixels a side, ascending. Empty: all epochs have one size.
+  const std::vector<int64_t>& sides() const { return sides_; }
+  // The index in sides() of the size of an epoch. sides() must not be empty.
+  size_t index(int64_t epoch) const;
 
  private:
   struct From {

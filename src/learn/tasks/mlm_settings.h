@@ -1,4 +1,4 @@
-// The settings of masked language modelling, for the task and for presets that it is the base of.
+// The settings of masked language modelling, for the task and for the presets based on it.
 #pragma once
 
 #include "learn/harness/task.h"
@@ -11,16 +11,17 @@ struct MlmSettings : TaskSettings, TextSettings {
 #define HONE_BIND_IN_CC
 #include "base/settings/fields.inc"
   void bind_own(Schema& schema) { TextSettings::bind(schema), bind(schema); }
-  // --max_seq_length, or the smaller of 1024 and the model's positions; never more than the model
-  // has.
+  // The largest number of tokens of a row: --max_seq_length, by default 1024, but never more than the model's
+  // positions.
   int64_t row_tokens(const ModelConfig& config) const;
-  bool only_text_column = false;  // without a column `text` the only one that holds text
+  // If the data have no column `text`: take the text from the only column with text; an error if there are several.
+  bool only_text_column = false;
 };
 
 // Masked language modelling with these settings (mlm.cc).
 Task mlm_task(std::shared_ptr<MlmSettings> s);
 
-// Errors: H2413 without a tokenizer that has a mask token.
+// The options of the masker. Errors: H2413 the model has no tokenizer, or its tokenizer has no mask token.
 Result<MaskOptions> mask_options(const MlmSettings& s, const Pretrained& model);
 
 }  // namespace hone

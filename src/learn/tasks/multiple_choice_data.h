@@ -1,4 +1,5 @@
-// Rows of several choices, of which one is right: a context, and endings that may follow it.
+// Reads the rows of multiple choice: each has a context and several endings, of which one is right. A choice is the
+// context with one ending.
 #pragma once
 
 #include <algorithm>
@@ -14,33 +15,34 @@ struct MultipleChoiceSettings : TaskSettings {
 #define HONE_BIND_IN_CC
 #include "base/settings/fields.inc"
   void bind_own(Schema& schema) { bind(schema); }
-  // Tokens of a choice with its context; never more than the model has.
+  // The largest number of tokens of a choice: --max_seq_length, by default 1024, but never more than the model's
+  // positions.
   int64_t choice_tokens(const ModelConfig& config) const {
     return std::min(max_seq_length > 0 ? max_seq_length : int64_t{1024}, config.max_positions);
   }
 };
 
-// TextRows::texts choices a row; `labels`: the right one of each row, none in rows to predict.
 struct MultipleChoiceData {
+  // The sequences of a row are its choices. Its label is the index of the right choice; rows to predict have no label.
   std::optional<TextRows> train, eval, test;
-  int64_t train_rows = 0;          // before any selection
-  std::vector<std::string> notes;  // for the summary of the run
+  int64_t train_rows = 0;          // number of training rows before any selection
+  std::vector<std::string> notes;  // notes for the summary of the run, one sentence each
 };
 
-// The number of choices of the rows that the settings name, from the first row or the shards' manifest.
-// Errors: those of data_flags.h; H2109 a column is missing, or there are fewer than two endings; H2113 no rows.
+// The number of choices of a row, from the first row of the data or from the manifest of prepared shards. Errors:
+// those of data_flags.h; H2109 a column is missing, or there are fewer than two endings; H2113 there are no rows.
 Result<int64_t> count_choices(const MultipleChoiceSettings& s);
-// The rows that the settings want, each of `choices` choices. Errors: those of text_rows.h and
-// row_shards.h; H2110 a cell holds a list; H2121 a label is not the number of a choice; H2413 without a tokenizer.
+// Reads the rows that the settings want, each with `choices` choices. Errors: those of text_rows.h and row_shards.h;
+// H2110 a cell is a list; H2121 a label is not the number of a choice; H2413 the model has no tokenizer.
 Result<MultipleChoiceData> read_multiple_choice(const MultipleChoiceSettings& s,
                                                 const Pretrained& model, ThreadPool& pool);
 
-// The source of rows for hone prepare. A shard has beside the ids of a row, which are those of its
-// choices one after the other:
+// The functions with which hone prepare makes the rows. A shard has for each row the ids of its choices, one after the
+// other, and these lists:
 //
-//   lengths  tokens of each choice
+//   lengths  number of tokens of each choice
 //   types    token types
-//   label    the right choice; empty in rows to predict
+//   label    the index of the right choice; empty in rows to predict
 PreparedSource multiple_choice_source(const std::shared_ptr<MultipleChoiceSettings>& s);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Turns the data flags of token classification into rows of words with labels.
+// Reads the rows of token classification from the data that the flags name: words, each with a label.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +14,7 @@ struct NerSettings : TaskSettings {
 #define HONE_BIND_IN_CC
 #include "base/settings/fields.inc"
   void bind_own(Schema& schema) { bind(schema); }
+  // The largest number of tokens of a row: --max_seq_length, by default the model's positions, never more than these.
   int64_t row_tokens(const ModelConfig& config) const {
     return std::min(max_seq_length > 0 ? max_seq_length : config.max_positions,
                     config.max_positions);
@@ -22,20 +23,21 @@ struct NerSettings : TaskSettings {
 
 struct NerData {
   LabelMap map;
-  std::optional<Tokenizer> tokenizer;  // the model's, for words
-  // Rows of `eval`: the evaluated rows, then the rows to predict.
+  std::optional<Tokenizer> tokenizer;  // the model's tokenizer, changed to encode single words
+  // `eval`: `evaluated` rows to evaluate, then the rows to predict.
   std::optional<LabelledRows> train, eval;
   LabelCounts train_counts, eval_counts;
-  int64_t train_rows = 0, evaluated = 0;  // the first: before any selection
-  bool test_tagged = true;                // the rows to predict have labels
-  std::vector<std::string> notes;         // for the summary of the run
+  // train_rows: number of training rows before any selection.
+  int64_t train_rows = 0, evaluated = 0;
+  bool test_tagged = true;         // the rows to predict have labels
+  std::vector<std::string> notes;  // notes for the summary of the run, one sentence each
 };
 
-// The rows that the settings want. Errors: those of data_flags.h, tagged_rows.h and label_map.h;
-// H2121 labels that are fractions; H2413 without a tokenizer.
+// Reads the rows that the settings want. Errors: those of data_flags.h, tagged_rows.h and label_map.h; H2121 labels are
+// fractions; H2413 the model has no tokenizer.
 Result<NerData> read_ner(const NerSettings& s, const Pretrained& model, ThreadPool& pool);
 
-// The source of rows for hone prepare: the settings that decide the rows, and the rows.
+// The functions with which hone prepare makes the rows.
 PreparedSource ner_source(const std::shared_ptr<NerSettings>& s);
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// Helpers of the parity tests: goldens of a folder under tests/goldens, tensors from files, and the
-// distance of two tensors.
+// Helpers for tests that compare hone with PyTorch. A golden is a folder under tests/goldens with a model and the
+// results that PyTorch computed for it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ struct Golden {
   nlohmann::json facts;
 };
 
-// `name`: "models/gpt2_tiny".
+// Opens a golden. `name`: its folder, such as "models/gpt2_tiny".
 inline Golden open_golden(const std::string& name) {
   Golden g;
   const std::string folder = std::string(HONE_SOURCE_DIR) + "/tests/goldens/" + name;
@@ -62,11 +62,11 @@ inline std::vector<float> tensor(const WeightSource& w, const std::string& name)
   return v;
 }
 
-// Under autocast a GPU rounds the operands of attention's products too, as PyTorch does; a CPU does
-// not.
+// Whether the backend rounds the operands of attention's products under autocast, as PyTorch does: a GPU does, a CPU
+// does not.
 inline bool rounds_attention(const Backend& backend) { return backend.spec().kernels == "cuda"; }
 
-// Difference relative to the wanted tensor's largest magnitude, which counts as at least `most`.
+// The largest difference of two tensors, relative to the largest magnitude in `want`, which counts as at least `most`.
 inline double departure(std::span<const float> got, std::span<const float> want,
                         double most = 1e-4) {
   double apart = 0;
@@ -77,8 +77,8 @@ inline double departure(std::span<const float> got, std::span<const float> want,
   return apart / most;
 }
 
-// Biases of keys, and of keys by position: they move all scores of a query alike. And the bias of a ResNet's stem: the
-// batch norms after it may take it away again. Their gradients are nothing but rounding.
+// Whether the gradient of this bias is only rounding noise. A bias of keys, or of keys by position, adds the same
+// number to all scores of a query, which softmax ignores. The batch norms after the bias of a ResNet's stem remove it.
 inline bool moves_all_scores(const std::string& name, Head head) {
   // The bias of a choice moves the scores of all choices of a row.
   if (head == Head::multiple_choice && name == "classifier.bias") return true;
@@ -90,8 +90,8 @@ inline bool moves_all_scores(const std::string& name, Head head) {
   return false;
 }
 
-// Every gradient of the session within 1e-4 of the golden's. For biases of keys their weight's is the
-// measure.
+// Expects every gradient of the session within 1e-4 of the golden's, relative to its largest magnitude. For the biases
+// of moves_all_scores() it is relative to the gradient of the weight beside the bias.
 inline void expect_gradients(Session& s, const Golden& g) {
   for (const ParamSpec& p : family_of(g.config).params(g.config)) {
     if (!p.is_trained()) continue;
@@ -105,7 +105,7 @@ inline void expect_gradients(Session& s, const Golden& g) {
   }
 }
 
-// Adds the program of updates, compiles all and fills the weights and constant tables.
+// Adds the update program to `programs`, compiles all of them, and fills the weights and constant tables.
 inline Session make_session(const Golden& g, std::vector<Program> programs, const Backend& backend,
                             const UpdateOptions& update,
                             const std::set<std::string>& in_bf16 = {}) {
@@ -129,8 +129,7 @@ inline Session make_session(const Golden& g, std::vector<Program> programs, cons
   return s;
 }
 
-// The settings of a golden's training, and its ten losses: gradients(step, first, rows) runs one
-// micro-batch and returns its part of the loss.
+// The settings of a golden's training, from its JSON.
 inline TrainSettings train_settings(const nlohmann::json& o) {
   TrainSettings settings;
   settings.adam_beta1 = o["adam_beta1"];
@@ -141,10 +140,13 @@ inline TrainSettings train_settings(const nlohmann::json& o) {
   return settings;
 }
 
+// Runs the gradients of one micro-batch and returns its part of the loss. `first`: the first micro-batch of the step.
 using MicroStep = std::function<double(size_t step, bool first, const std::vector<size_t>& rows)>;
-// `bound`: of losses, relative; norms may differ ten times as much, under autocast 24 times, or
-// `norm_bounds` times. If values are kept in 16 bits, hone rounds the gradient of the residual
-// stream at each sum, PyTorch does not. A golden with the spread of PyTorch's own runs allows twice that, too.
+// Trains as the golden's run did, and expects its ten losses and gradient norms. `bound`: largest relative difference
+// of a loss. A norm may differ by `norm_bounds` times as much; 0: ten times, or 24 times under autocast (`bound` above
+// 1e-4). The norms differ more because with values in 16 bits hone rounds the gradient of the residual stream at each
+// sum, and PyTorch does not. If the golden has the spread of several runs of PyTorch, twice this spread is allowed
+// too.
 inline void expect_losses(Session& s, const nlohmann::json& train, const MicroStep& gradients,
                           double bound = 1e-4, double norm_bounds = 0) {
   if (norm_bounds == 0) norm_bounds = bound > 1e-4 ? 24 : 10;
@@ -173,10 +175,10 @@ inline void expect_losses(Session& s, const nlohmann::json& train, const MicroSt
   }
 }
 
-// Checks runs with --bf16 and --fp16 against PyTorch's losses under autocast: a rounded operand is
-// off by up to 2^-9 or 2^-12 of itself, losses by twice that.
+// A run with --bf16 or --fp16, to compare with PyTorch's losses under autocast. Rounding changes an operand by up to
+// 2^-9 (bf16) or 2^-12 (f16) of itself; the bound of losses is twice that.
 struct Autocast {
-  std::string key;  // of the golden
+  std::string key;  // key of the golden's results: "bf16" or "fp16"
   TrainPasses how;
   double bound = 0;
 };
@@ -195,7 +197,8 @@ inline std::vector<Autocast> autocasts(const std::string& backend) {
              {{"bf16", bf16, 0x1p-8}, {"bf16", narrow, 0x1p-8}, {"fp16", narrow16, 0x1p-11}});
   return all;
 }
-// tools/golden_autocast.py; of the ten losses in f32, `train`, all but the losses, norms and spreads.
+// The results under autocast, written by tools/golden_autocast.py: `train`, the results in f32, with the losses, norms
+// and spreads replaced.
 inline nlohmann::json autocast_golden(const std::string& model, const std::string& key,
                                       nlohmann::json train) {
   const auto all = nlohmann::json::parse(

@@ -1,4 +1,4 @@
-// Files of predictions as run_glue writes them.
+// Writes files of predictions in the form of Transformers' example script run_glue.
 #pragma once
 
 #include <span>
@@ -8,8 +8,8 @@
 
 namespace hone {
 
-// Writes predict_results_<task>.txt: a line for each row with its number and its prediction. `task`
-// "": predict_results.txt.
+// Writes predict_results_<task>.txt or, if `task` is "", predict_results.txt into the folder: a line for each row with
+// its number and its prediction.
 Status write_predictions(const std::string& folder, const std::string& task,
                          std::span<const std::string> predictions);
 

@@ -1,4 +1,5 @@
-// Turns the data flags of preference tasks into rows of tokens.
+// Reads the rows of preference tasks, such as DPO, from the data that the flags name: prompts with a chosen and a
+// rejected answer, or with one answer and a label.
 #pragma once
 
 #include <algorithm>
@@ -17,84 +18,92 @@ struct PreferenceSettings : TaskSettings {
 #define HONE_SETTINGS "learn/tasks/preference_settings.def"
 #define HONE_BIND_IN_CC
 #include "base/settings/fields.inc"
-  // Tokens of a prompt with an answer; never more than the model has.
+  // The largest number of tokens of a prompt with an answer: --max_length, by default 1024, but never more than the
+  // model's positions.
   int64_t row_tokens(const ModelConfig& config) const {
     return std::min(max_length > 0 ? max_length : int64_t{1024}, config.max_positions);
   }
 };
 
-// A prompt with an answer: tokens, and a label for each, -100 in the prompt.
+// A prompt with an answer: tokens, and a label for each token. A label is the token's id, or -100 in the prompt.
 struct EncodedAnswer {
   std::vector<int32_t> ids, labels;
-  int64_t prompt = 0;  // tokens before the first that is learnt
+  int64_t prompt = 0;  // number of tokens before the first one with a label
 
-  void cut(int64_t most);
+  void cut(int64_t most);  // keeps the first `most` tokens
 };
 
 struct PreferenceCounts {
   int64_t rows_read = 0;
-  int64_t rows_cut = 0;   // longer than allowed
-  int64_t rows_long = 0;  // left out
+  int64_t rows_cut = 0;   // rows of which an answer was longer than allowed
+  int64_t rows_long = 0;  // rows that are left out because they are too long
 };
 
 struct PreferenceSplit {
-  // A row is one answer with its prompt, or both: the chosen one first, `classes` its number of tokens.
-  // `values`: margins, if the data have them.
+  // The tokens of a row are one answer with its prompt or, for pairs, the chosen answer with its prompt and then the
+  // rejected answer with its prompt. labels.classes: for pairs, number of tokens of the chosen part; else see
+  // PreferenceForm::Rows::labels. labels.values: the margins of the data; empty: the data have none.
   LabelledRows data;
-  std::vector<EncodedAnswer> whole;  // before the cut, by row; if the form asks for it
+  // By row, the first answer before it is cut. Only with PreferenceForm::keeps_whole.
+  std::vector<EncodedAnswer> whole;
   PreferenceCounts counts;
 };
 
+// The form of a task's rows.
 struct PreferenceForm {
   enum class Rows {
-    pairs,  // a prompt with two answers, both cut; a row without room for an answer is left out
-    whole_pairs,  // two whole texts, all of which count; a row with a longer text is left out
-    labels,       // a prompt with one answer; `classes` is 1 if it is wanted
+    pairs,  // a prompt with two answers. Both are cut. A row without room for an answer is left out
+    whole_pairs,  // two texts, all of whose tokens have labels. A row with a text that is too long is left out
+    labels,  // a prompt with one answer. labels.classes is 1 if the answer is wanted, else 0
   } rows = Rows::pairs;
-  bool keeps_whole = false;
-  std::string task = "";                     // "dpo"
-  std::function<Schema()> schema = nullptr;  // its settings, for prepared rows
+  bool keeps_whole = false;                  // fill PreferenceSplit::whole
+  std::string task = "";                     // name of the task: "dpo"
+  std::function<Schema()> schema = nullptr;  // returns the task's settings, for prepared rows
 };
 
 struct PreferenceData {
   std::optional<PreferenceSplit> train, eval;
-  int64_t train_rows = 0;          // before any selection
-  std::vector<std::string> notes;  // for the summary of the run
-  std::string chat_template;       // that --chat_template_path names; "": the model's own
+  int64_t train_rows = 0;          // number of training rows before any selection
+  std::vector<std::string> notes;  // notes for the summary of the run, one sentence each
+  // Text of the template that --chat_template_path names; "": the model's own.
+  std::string chat_template;
 };
 
-// The rows that the settings want. Errors: those of data_flags.h, preference_rows.h and sft_encode.h;
-// H2413 without a tokenizer; H2113 if no row is left.
+// Reads the rows that the settings want. Errors: those of data_flags.h, preference_rows.h and sft_encode.h; H2113 no
+// row is left; H2413 the model has no tokenizer.
 Result<PreferenceData> read_preferences(const PreferenceSettings& s, const PreferenceForm& form,
                                         const Pretrained& model, ThreadPool& pool);
 
-// The source of rows for hone prepare. A shard has beside the ids of a row, which is not cut if the form
-// keeps the whole:
+// The functions with which hone prepare makes the rows. A shard has for each row its ids, which are not cut if
+// PreferenceForm::keeps_whole, and these lists:
 //
-//   labels   its tags
-//   answer   PreferenceSplit's class of the row
-//   margin   the bits of its value, 0 without one
+//   labels   a label for each token
+//   answer   the row's value in labels.classes of PreferenceSplit::data
+//   margin   the bits of the row's margin as a float; 0 if it has none
 PreparedSource preference_source(const std::shared_ptr<PreferenceSettings>& s,
                                  const PreferenceForm& form);
 
-// For hone check.
+// Checks the rows, for hone check: token ids, rows that are cut or left out, and pairs of equal answers.
 RowsReport check_preferences(const PreferenceSettings& s, const PreferenceForm& form,
                              const CheckRequest& request, Findings& findings);
 
-// Packs rows of two answers: `cu_seqlens` has two sequences for each row, then the slack. Fills ids,
-// positions, sample_ids if the program has them, and what else the program has of
+// Packs rows into the inputs of a program. Each row is two sequences if `pairs`, else one. T: tokens, S: rows. Fills
+// ids, positions and cu_seqlens, and each of these inputs that the program has:
 //
-//   labels i32[T]         the next token of an answer, -100 elsewhere; not touched with AnswerLabels::none
-//   answers i32[T]        the sequence of each label, -1 elsewhere
-//   answer_tokens f32[2S] tokens of each answer, at least 1
-//   last_rows i32[2S]     the last token of each sequence that is not `padding`, -1 of empty ones
-//   weight f32[S]         1 for a row, 0 for none
+//   sample_ids i64[T]      twice the number of the row, plus 1 for its second sequence
+//   labels i32[T]          the next token, if it belongs to an answer; else -100. Not changed with AnswerLabels::none
+//   answers i32[T]         the index of the sequence of each label; -1 for a token without a label
+//   answer_tokens f32[2S]  number of tokens of each answer, at least 1
+//   last_rows i32[2S]      index of the last token of each sequence that is not the token `padding`; -1: no sequence
+//   weight f32[S]          1 for a row, 0 for no row
+//
+// Errors: H0117 the file of the rows was changed.
 enum class AnswerLabels { next_tokens, none };
 Status collate_answers(const TokenRows& data, const RowLabels& labels, const BatchRows& rows,
                        bool pairs, int64_t padding, Batch& to,
                        AnswerLabels learns = AnswerLabels::next_tokens);
 
-// Rows of a prompt, the answer that follows from it, and another one.
+// The sample project of preference tasks: rows of a prompt, its right answer, and a wrong answer.
 SampleProject preference_sample();
 
 }  // namespace hone

@@ -1,4 +1,5 @@
-// Questions with contexts and answers as parts of tokens.
+// Reads the rows of extractive question answering: questions with a context in which the answer is found. A long
+// context is divided into overlapping parts, each a row of tokens.
 #pragma once
 
 #include <algorithm>
@@ -17,6 +18,7 @@ struct QaSettings : TaskSettings {
 #define HONE_BIND_IN_CC
 #include "base/settings/fields.inc"
   void bind_own(Schema& schema) { bind(schema); }
+  // The largest number of tokens of a row.
   int64_t row_tokens(const ModelConfig& config) const {
     return std::min(max_seq_length, config.max_positions);
   }
@@ -24,38 +26,40 @@ struct QaSettings : TaskSettings {
 
 // A question with a part of its context: a row of tokens.
 struct QaPart {
-  int64_t example = 0;
-  int32_t begin = 0, end = 0;  // tokens of the answer; those of the first token: it is elsewhere
-  int32_t context = 0;         // the first token of the context
-  ContextSpans spans = {};
+  int64_t example = 0;  // index of the question in QaSplit::examples
+  // Indices of the first and the last token of the answer. Both are 0 if the answer is not in this part.
+  int32_t begin = 0, end = 0;
+  int32_t context = 0;      // index of the first token of the context
+  ContextSpans spans = {};  // bytes of the context of each of its tokens
 };
 
 struct QaSplit {
   std::vector<QaExample> examples;
-  std::vector<QaPart> parts;        // by example
-  TokenRows rows;                   // one for each part
-  std::vector<uint8_t> types = {};  // of all tokens of the rows
+  std::vector<QaPart> parts;        // in the order of the examples
+  TokenRows rows;                   // a row for each part
+  std::vector<uint8_t> types = {};  // token types of all tokens of the rows
 };
 
 struct QaData {
   std::optional<QaSplit> train, eval, test;
-  int64_t train_rows = 0;          // before any selection
-  std::vector<std::string> notes;  // for the summary of the run
+  int64_t train_rows = 0;          // number of training rows before any selection
+  std::vector<std::string> notes;  // notes for the summary of the run, one sentence each
 };
 
-// Rows have the columns id, question, context and answers {"text": [...], "answer_start": [...]}, or are
-// articles with paragraphs as SQuAD's own files. Errors: those of data_flags.h; H2109 other columns;
-// H2110 a cell that holds something else; H2113 no question; H2123 an answer that is not where the row
-// says; H2413 without a tokenizer; kSequenceTooShort a question without room for its context.
+// Reads the rows that the settings want. The data have the columns id, question, context and answers {"text": [...],
+// "answer_start": [...]}, or are articles with paragraphs in the form of SQuAD's files. Errors: those of data_flags.h;
+// H2109 a column is missing; H2110 a cell has the wrong form; H2113 there is no question; H2123 the context does not
+// have the answer at answer_start; H2413 the model has no tokenizer; H2008 a question leaves no room for its context.
 Result<QaData> read_qa(const QaSettings& s, const Pretrained& model, ThreadPool& pool);
 
-// The source of rows for hone prepare. A shard has beside the ids of a row:
+// The functions with which hone prepare makes the rows. A shard has for each row its ids and these lists:
 //
 //   token_type_ids
-//   spans    the bytes of the context where each of its tokens begins and ends
-//   place    the number of the question, the context's first token, the answer's first and last token
+//   spans    the bytes of the context at which each token of the context begins and ends
+//   place    four numbers: index of the question, of the context's first token, of the answer's first and last token
 //
-// and in its notes the questions: [id, number of the context, answers], and the contexts.
+// The description of the split in the manifest has the questions as [id, index of the context, answers], and the
+// contexts.
 PreparedSource qa_source(const std::shared_ptr<QaSettings>& s);
 
 }  // namespace hone

@@ -1,4 +1,5 @@
-// Questions with their contexts and answers, from flat rows or SQuAD's own form.
+// Reads questions with their contexts and answers from rows (a question in each row) or from files in SQuAD's form (an
+// article with paragraphs and questions in each row).
 #pragma once
 
 #include <memory>
@@ -13,31 +14,33 @@ namespace hone {
 
 struct QaExample {
   std::string id, context;
-  std::vector<std::string> answers;  // references; empty: none
+  // The right answers; empty: the question has no answer, or it is unknown.
+  std::vector<std::string> answers;
 };
 
 struct QaQuestion {
   QaExample example;
   std::string question;
-  std::optional<size_t> answer_begin;  // a byte of the context
-  std::string where;
+  // Byte of the context at which the first answer begins; nullopt: unknown.
+  std::optional<size_t> answer_begin;
+  std::string where;  // place of the row for messages: "train.csv:7"
 };
 
-// Names of the columns of flat rows.
+// Names of the columns of rows.
 struct QaColumns {
   std::string question = "question", context = "context", answers = "answers";
 };
 
-// One file, or several: flat rows, or articles.
 class QaReader {
  public:
-  // Errors: those of open_rows, H2109, H2113.
+  // Opens the files, which all have the same form. Errors: those of open_rows; H2109 a column is missing; H2113 there
+  // are no rows.
   static Result<QaReader> open(const std::vector<std::string>& files, const RowOptions& options,
                                const QaColumns& names = {});
-  // Adds the questions of the next row; false after the last one. Errors: those of the reader; H2110 a cell of
-  // another form, H2123 an answer that is not at its place.
+  // Appends the questions of the next row to `out`. False: there are no more rows. Errors: those of the row reader;
+  // H2110 a cell has the wrong form; H2123 the context does not have the answer at answer_start.
   Result<bool> next(std::vector<QaQuestion>& out);
-  const Row& row() const { return row_; }
+  const Row& row() const { return row_; }  // the row that next() read last
 
  private:
   Result<Json> json_of(size_t column, const char* what) const;

@@ -1,7 +1,6 @@
-// Log-probabilities of answers under the reference model of preference tasks. They are computed once,
-// with the run's own evaluation programs, before the first step: the weights are then those that the run
-// starts from, also if it continues from a checkpoint, and a new adapter adds nothing yet. So there is no
-// second model in memory.
+// Computes the log-probabilities of answers under the reference model of preference tasks: once, before the first step,
+// with the run's own evaluation programs. At that time the weights are those that the run starts from, even if it then
+// continues from a checkpoint, and a new adapter does not change the model yet. So no second model is in memory.
 #pragma once
 
 #include <string>
@@ -10,9 +9,10 @@
 
 namespace hone {
 
-// Runs the rows [begin, end) with the weights of the folder or hub name; "": of the run. False: a stop
-// was requested. Errors: those of open_pretrained; H2440 a reference of other sizes, or one beside an
-// adapter; those of evaluate_rows.
+// Evaluates the rows [begin, end) of Examples::eval with the reference's weights and adds them to `metrics`.
+// `reference`: a folder or the name of a model on the hub; "": the weights of the run. False: a stop was requested.
+// Errors: those of open_pretrained; H2440 the reference has other weights than the model, or the run trains an
+// adapter; those of TaskRun::evaluate_rows.
 Result<bool> evaluate_reference(TaskRun& run, const std::string& reference, int64_t begin,
                                 int64_t end, EvalMetrics& metrics);
 

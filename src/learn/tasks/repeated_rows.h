@@ -1,5 +1,5 @@
-// Repeated augmentation (Berman et al. 2019, arXiv 1902.05509): an epoch has some of the rows, each several times, with other
-// random changes each time. timm's RepeatAugSampler.
+// Repeated augmentation, as timm's RepeatAugSampler (Berman et al. 2019, arXiv 1902.05509): an epoch has only some of
+// the rows, but each of them several times with different random changes.
 #pragma once
 
 #include <algorithm>
@@ -9,15 +9,17 @@
 
 namespace hone {
 
-// The row at each place of an epoch. The places are those of all ranks, so no number of ranks changes a step.
+// Maps the places of an epoch to rows. The places are those of all ranks together, so the number of ranks does not
+// change a step.
 class RepeatedRows {
  public:
-  // `repeats` 1: places are rows.
+  // `rows`: number of rows. `repeats`: how often a row is repeated; 1: place i is row i. `order`: the order of rows.
   RepeatedRows(int64_t rows, int64_t repeats, const RowOrder& order)
       : rows_(rows), repeats_(repeats), order_(order) {}
 
   bool repeats() const { return repeats_ > 1; }
-  // Places of an epoch: the number of rows, in whole lots of 256 if there are as many.
+  // The number of places of an epoch: the number of rows. With repeats, and from 256 rows on, it is rounded down to a
+  // multiple of 256.
   int64_t places() const { return repeats() && rows_ >= kLot ? rows_ / kLot * kLot : rows_; }
   int64_t row(int64_t epoch, int64_t place) const {
     return repeats() ? order_.index(epoch, place / repeats_) : place;

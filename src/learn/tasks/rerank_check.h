@@ -1,4 +1,4 @@
-// The rows of rerankers, and faults of them.
+// Checks the rows of rerankers, for `hone check`.
 #pragma once
 
 #include "learn/check/check_rows.h"
@@ -6,8 +6,8 @@
 
 namespace hone {
 
-// Reads and tokenises the files as training and an evaluation do: rows that the loss cannot read,
-// pairs that are cut, and the metrics that the evaluated rows give.
+// Reads and tokenizes the files as training and an evaluation do. Adds findings of rows that the loss does not accept
+// and of pairs that are cut. The report has the metrics of the rows to evaluate.
 RowsReport check_rerank(const RerankSettings& s, const CheckRequest& request, Findings& findings);
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// Evaluations of rerankers, with the numbers of sentence-transformers' evaluators for
-// cross-encoders: which one depends on the scores of a pair and on the labels of the rows.
+// Evaluates rerankers, with the results of sentence-transformers' evaluators for cross-encoders. The number of scores
+// of a pair and the labels decide which evaluator is used:
 //
 //   one score, labels 0 and 1  CERerankingEvaluator: average_precision, map, mrr@10, ndcg@10
 //   one score, other labels    CECorrelationEvaluator: pearson, spearman
@@ -11,13 +11,14 @@
 
 namespace hone {
 
-// `logits`: `labels` of each pair. `examples`: receives the score of each pair; null: not needed.
+// The metrics of the pairs by name. `logits`: `labels` numbers for each pair. `examples`: receives the score of each
+// pair; null: the scores are not needed.
 OrderedJson evaluate_pairs(const RerankPairs& pairs, std::span<const float> logits, int64_t labels,
                            ExampleScores* examples);
-// The metrics that evaluated pairs give, the one that compares models first.
+// The names of the metrics by which models can be compared on these pairs. The first one is the default.
 std::vector<std::string> metrics_of_pairs(const RerankSettings& s, const RerankPairs& pairs);
-// The metric that compares models of the rows of the settings, by the labels of the first evaluated
-// rows. Errors: those of first_evaluated_rows and pairs_of.
+// The name of the metric that compares models on the rows that the settings name, found from the labels of the first
+// 1,000 rows to evaluate. Errors: those of first_evaluated_rows and pairs_of.
 Result<std::string> metric_of_rerank_rows(const RerankSettings& s);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// The outputs of an evaluation's program, kept by row.
+// Stores the outputs of the evaluation program for each row.
 #pragma once
 
 #include <functional>
@@ -13,20 +13,20 @@ namespace hone {
 
 class RowOutputs final : public EvalMetrics {
  public:
-  // The rows to keep: `rows` of the evaluation's rows from number `first` on, with `width` numbers
-  // of each output.
+  // The rows to store: `rows` rows of Examples::eval from index `first` on. Each output has `width` floats for each
+  // row.
   struct Form {
     int64_t rows = 0, first = 0, width = 1;
   };
-  // Makes the metrics of the kept outputs.
+  // Computes the metrics from the stored outputs.
   using Values = std::function<OrderedJson(const RowOutputs& kept)>;
 
-  // `values`: null if no metric is needed but the number of rows.
+  // `names`: names of the outputs. `values`: null if the only metric is the number of rows.
   RowOutputs(std::vector<std::string> names, const Form& form, Values values = nullptr);
   bool add(const CollatedRows& rows, const Batch& outputs) override;
   double loss() const override { return std::numeric_limits<double>::quiet_NaN(); }
   OrderedJson values(int64_t rows) const override;
-  // The output of all rows, `width` numbers each.
+  // The output `name` of all rows: `width` floats for each row, rows in order. An unknown name is a bug.
   const std::vector<float>& of(const std::string& name) const;
 
  private:

@@ -1,4 +1,4 @@
-// The pictures of a project of `hone init`.
+// The images of the sample project for image classification (`hone init`).
 #pragma once
 
 #include <map>
@@ -6,7 +6,7 @@
 
 namespace hone {
 
-// Discs and squares of 32 x 32 pixels: "train/disc/0.png" -> the bytes of the file.
+// Images of discs and squares, 32 x 32 pixels: the bytes of each PNG file by its path, such as "train/disc/0.png".
 std::map<std::string, std::string> sample_images();
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// The rows of summarization and translation, and faults of their sources and targets.
+// Checks the rows of summarization and translation, for `hone check`.
 #pragma once
 
 #include "learn/check/check_rows.h"
@@ -6,12 +6,12 @@
 
 namespace hone {
 
-// Reads and tokenises the files as training does, and looks at both texts of every row: faults of
-// texts and of their tokens, cut rows, copies, leaks, targets without an end, targets that are
-// their sources, the words that the checkpoint knows the task by. Memory: the tokens of all rows,
-// and 64-bit hashes of at most a million of them.
+// Reads and tokenizes the files as training does, and checks both texts of every row. Adds findings of: faults of
+// texts and of their tokens, rows that are cut, repeated rows, validation rows that are training rows too, targets
+// without an end token, targets that equal their sources, and a missing prefix by which the checkpoint knows the task.
+// Memory: the tokens of all rows, and 64-bit hashes of at most 2^20 rows.
 RowsReport check_pairs(const Seq2Seq& s, const CheckRequest& request, Findings& findings);
-// Settings of lengths and generation that fight each other.
+// Adds findings of settings for lengths and generation that contradict each other.
 void check_pair_settings(const Seq2Seq& q, const Pretrained& model, Findings& findings);
 
 }  // namespace hone

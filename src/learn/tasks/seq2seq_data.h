@@ -1,4 +1,4 @@
-// The rows of a run that learns targets from sources.
+// Reads the rows of tasks that generate a target text from a source text.
 #pragma once
 
 #include "learn/tasks/seq2seq_settings.h"
@@ -6,32 +6,35 @@
 namespace hone {
 
 struct Seq2SeqData {
-  std::optional<PairRows> train, eval;  // eval: rows of validation, then those to predict
+  // eval: `eval_rows` rows of validation, then `test_rows` rows to predict.
+  std::optional<PairRows> train, eval;
   int64_t eval_rows = 0, test_rows = 0;
-  bool test_has_targets = true;           // false: those of the rows to predict are empty
-  std::string first_source;               // as in the files, without --source_prefix
-  std::vector<std::string> columns = {};  // source and target, of files with columns
-  std::vector<std::string> notes;         // for the summary of the run
+  bool test_has_targets = true;  // false: the targets of the rows to predict are empty
+  std::string first_source;      // the first source text of the files, without --source_prefix
+  // Names of the source and the target column; empty: unknown, or the columns are languages.
+  std::vector<std::string> columns = {};
+  std::vector<std::string> notes;  // notes for the summary of the run, one sentence each
 };
 
-// Errors: those of data_flags.h and pair_rows.h, H2115 when nothing is left to validate or to
-// train on, H2402 when rows to predict have no targets and no texts are generated, H2113 without a
-// pair, H2124 for translations that are not pairs.
+// Reads the rows that the settings want. Errors: those of data_flags.h and pair_rows.h; H2113 a split has no pair;
+// H2115 no rows are left for validation or for training; H2124 the files of a translation are not pairs; H2402 the
+// rows to predict have no targets, and --predict_with_generate is not set.
 Result<Seq2SeqData> read_seq2seq(const Seq2Seq& q, const Pretrained& model,
                                  const PairTokenizers& tokenizers, ThreadPool& pool);
 
-// The files that the settings mean.
+// The files that the settings name. Errors: those of data_flags.h.
 Result<LabelSources> seq2seq_sources(const Seq2Seq& q);
-// The source of rows for hone prepare: the settings that decide the rows, and the rows.
+// The functions with which hone prepare makes the rows.
 PreparedSource seq2seq_source(const Seq2Seq& q);
 
-// The pairs of "train", "validation" or "test", before the first. Errors: those of pair_rows.h.
+// Opens the files of a split: "train", "validation" or "test". The reader is before the first pair. Errors: those of
+// pair_rows.h; H2124 only one of the two languages has a file.
 Result<PairReader> open_pairs(const Seq2Seq& q, const LabelSources& sources,
                               const std::string& split, const PairColumnOptions& wanted);
-// Tokens that targets of a split are cut at.
+// The largest number of tokens of a target in a split.
 int64_t target_limit(const Seq2Seq& q, const ModelConfig& config, const std::string& split);
-// Texts through a tokenizer, with its special tokens, cut to `max_length`. Both must outlive the
-// function.
+// A function that encodes texts with the tokenizer and its special tokens, cut to `max_length` tokens. Tokenizer and
+// pool must outlive the function.
 EncodeSide encode_side_with(const Tokenizer& tokenizer, ThreadPool& pool, int64_t max_length);
 
 }  // namespace hone

@@ -1,5 +1,4 @@
-// The texts that evaluation and prediction of an encoder-decoder generate, in the run's own
-// session.
+// Generates the texts of an encoder-decoder's evaluation and prediction, in the run's own session.
 #pragma once
 
 #include "learn/generate/generate.h"
@@ -10,33 +9,35 @@
 
 namespace hone {
 
-// Settings to generate the texts of evaluations: the model's own with those of the run. Errors: those
-// of the model's generation config.
+// The generation config of evaluations: the model's generation config with the length and beams of the run's settings.
+// Errors: those of the model's generation config.
 Result<GenerationConfig> evaluated_generation(const Seq2Seq& q, const Pretrained& model);
 
 class GeneratedTexts {
  public:
-  // Resolves how texts are generated, as run_summarization does: the model's own settings with the
-  // length and beams of the flags. Writes into the model's generation config what training leaves
-  // in generation_config.json. `targets`: the tokenizer of the generated texts.
+  // Decides how texts are generated, by the rules of run_summarization (evaluated_generation). Changes the model's
+  // generation config to the one that training saves in generation_config.json. `targets`: the tokenizer of the
+  // generated texts. `model` must outlive the result.
   static Result<std::shared_ptr<GeneratedTexts>> make(const Seq2Seq& q, Pretrained& model,
                                                       const Tokenizer& targets);
 
-  // Metrics of rows [begin, end) of evaluation: losses and, with predict_with_generate, those of
-  // their texts, which go to `texts` unless it is null. Empty: a stop was requested.
+  // The metrics of the rows [begin, end) of Examples::eval: the loss and, with predict_with_generate, the metrics of
+  // generated texts. `texts`: receives the generated texts; null: they are not needed. An empty object if a stop was
+  // requested.
   Result<OrderedJson> evaluate(TaskRun& run, int64_t begin, int64_t end,
                                std::vector<std::string>* texts);
-  // Metrics of rows to predict; none if they have no targets. With predict_with_generate, writes
+  // The metrics of rows to predict; an empty object if they have no targets. With predict_with_generate, writes
   // generated_predictions.txt into the folder.
   Result<OrderedJson> predict(TaskRun& run, int64_t begin, int64_t end, const std::string& folder);
-  // Writes the languages that mBART's tokenizer was opened for into tokenizer_config.json.
+  // Writes the source and target language of mBART's tokenizer into the folder's tokenizer_config.json. Does nothing
+  // for other models.
   Status save_languages(const std::string& folder) const;
 
  private:
   GeneratedTexts(const Seq2Seq& q, const Pretrained& model, Tokenizer targets)
       : q_(q), model_(model), targets_(std::move(targets)) {}
   Status choose_generation(Pretrained& model);
-  // A text for each row of [begin, end); false: a stop was requested.
+  // Generates a text for each row of [begin, end). False: a stop was requested.
   Result<bool> generate(TaskRun& run, int64_t begin, int64_t end, std::vector<std::string>& texts,
                         OrderedJson& metrics);
   Result<std::vector<Generated>> generate_on_ranks(TaskRun& run, std::span<const Prompt> prompts);

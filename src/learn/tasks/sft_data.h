@@ -1,4 +1,5 @@
-// Turns the data flags of instruction tuning into rows of tokens, of which some are learnt.
+// Reads the rows of instruction tuning (supervised fine-tuning) from the data that the flags name. A row is tokens, of
+// which some have labels, such as those of the answers.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +16,7 @@ struct SftSettings : TaskSettings {
 #define HONE_BIND_IN_CC
 #include "base/settings/fields.inc"
   void bind_own(Schema& schema) { bind(schema); }
-  // --max_length, or the smaller of 1024 and the model's positions; never more than the model has.
+  // The largest number of tokens of a row: --max_length, by default 1024, but never more than the model's positions.
   int64_t row_tokens(const ModelConfig& config) const {
     return std::min(max_length > 0 ? max_length : int64_t{1024}, config.max_positions);
   }
@@ -23,35 +24,37 @@ struct SftSettings : TaskSettings {
 
 struct SftCounts {
   int64_t rows_read = 0;
-  int64_t rows_cut = 0;    // longer than allowed
-  int64_t rows_long = 0;   // left out, because they are longer than allowed
-  int64_t rows_empty = 0;  // left out: nothing in them is learnt
+  int64_t rows_cut = 0;    // rows that are cut, because they are longer than allowed
+  int64_t rows_long = 0;   // rows that are left out, because they are longer than allowed
+  int64_t rows_empty = 0;  // rows that are left out, because they have no label
 };
 
 struct SftSplit {
-  std::vector<std::string>
-      columns;        // of texts that became tokens without a template; chats have none
-  LabelledRows data;  // tags: a label for each token, -100 if it is not learnt
+  // The text columns of rows that are encoded without a chat template. Empty: the rows are chats.
+  std::vector<std::string> columns;
+  LabelledRows data;  // labels.tags: a label for each token; -100: none
   SftCounts counts;
 };
 
 struct SftData {
   std::optional<SftSplit> train, eval;
-  int64_t train_rows = 0;            // before any selection
-  std::vector<std::string> notes;    // for the summary of the run
-  std::vector<std::string> columns;  // of the split that is trained; see SftSplit
-  std::string chat_template;         // that --chat_template_path names; "": the model's own
+  int64_t train_rows = 0;            // number of training rows before any selection
+  std::vector<std::string> notes;    // notes for the summary of the run, one sentence each
+  std::vector<std::string> columns;  // SftSplit::columns of the training split
+  // Text of the template that --chat_template_path names; "": the model's own.
+  std::string chat_template;
 };
 
-// The number of tokens of a row that are learnt, by its tags: the first one follows nothing.
+// The number of labels of a row. `tags`: LabelledRows' tags of the row. The label of the first token does not count,
+// because no token before it can predict it.
 int64_t learnt_tokens(std::span<const int32_t> tags);
 
-// The rows that the settings want. Errors: those of data_flags.h, instruction_rows.h and
-// sft_encode.h; H2413 without a tokenizer; H2113 when nothing is left to learn; H2427 a folder
-// without a chat template; H2443 a row that is longer than allowed, with excess_length_strategy raise.
+// Reads the rows that the settings want. Errors: those of data_flags.h, instruction_rows.h and sft_encode.h; H2113 no
+// row has a label; H2413 the model has no tokenizer; H2427 the folder of --chat_template_path has no chat template;
+// H2443 a row is longer than allowed, with excess_length_strategy raise.
 Result<SftData> read_sft(const SftSettings& s, const Pretrained& model, ThreadPool& pool);
 
-// The source of rows for hone prepare: the settings that decide the rows, and the rows.
+// The functions with which hone prepare makes the rows.
 PreparedSource sft_source(const std::shared_ptr<SftSettings>& s);
 
 }  // namespace hone

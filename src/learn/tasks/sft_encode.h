@@ -1,4 +1,5 @@
-// Rows of instructions as tokens, and the tokens that are learnt, as in trl sft.
+// Encodes rows of instruction tuning as tokens and labels, by the rules of TRL's `trl sft`. Chat templates are in
+// Jinja.
 #pragma once
 
 #include <optional>
@@ -9,49 +10,55 @@
 
 namespace hone {
 
+// The texts of chat templates; "": none.
 struct ChatTemplates {
-  std::string chat, tools;
+  std::string chat, tools;  // tools: the template for chats with tools; "": `chat` is used
 };
-// TRL's --chat_template_path: a file, or a folder with a tokenizer; here also the text of a template, which
-// has "{{" or "{%"; "": those of the tokenizer. Errors:
-// those of the file; H2427 a folder without a chat template.
+// The templates of TRL's --chat_template_path. `path`: a file, a folder with a tokenizer, or the text of a template,
+// which has "{{" or "{%"; "": the templates of the tokenizer. Errors: those of reading the file; H2427 the folder has
+// no chat template.
 Result<ChatTemplates> chat_templates(const std::string& path, const Tokenizer& tokenizer);
 
+// The values of TRL's settings of these names.
 struct InstructionOptions {
   int64_t max_length = 1024;
+  // nullopt: true for rows with a prompt and a completion.
   std::optional<bool> completion_only_loss;
   bool assistant_only_loss = false;
-  std::string alpaca_prompt = "auto";  // or "always", "never"
+  // When rows in Alpaca's form get Alpaca's prompt: "auto" (if there is no chat template), "always" or "never".
+  std::string alpaca_prompt = "auto";
 };
 
 struct EncodedInstruction {
   std::vector<int32_t> ids;
-  std::vector<int32_t> labels;  // one for each id: the id, or kIgnoreLabel if it is not learnt
-  bool cut = false;
+  std::vector<int32_t> labels;  // for each token its id, or kIgnoreLabel if it has no label
+  bool cut = false;             // the row was longer than max_length
 };
 
 class InstructionEncoder {
  public:
-  // `chat_template`: its source; "": the model has none.
+  // `chat_template`, `tool_chat_template`: the texts of the templates; "": none. Errors: H2911 a template cannot be
+  // read.
   static Result<InstructionEncoder> make(const Tokenizer& tokenizer,
                                          const std::string& chat_template,
                                          const std::string& tool_chat_template,
                                          const InstructionOptions& options);
 
-  // Any number of threads may call it. Errors: H2911 to H2913 of the template, H2427 answers that
-  // cannot be found, H2123 a chat without any.
+  // Encodes a row. Several threads may call this at the same time. Errors: H2911 to H2913 of the chat template; H2427
+  // the chat has no template, or the answers cannot be found in its text; H2123 assistant_only_loss is set and the
+  // chat has no message of the assistant.
   Result<EncodedInstruction> encode(const InstructionRow& row) const;
-  // Whether the row becomes tokens without a chat template.
+  // Whether the row is encoded without a chat template.
   bool is_plain(const InstructionRow& row) const { return !row.is_chat() || has_own_prompt(row); }
 
  private:
   InstructionEncoder(const Tokenizer& tokenizer, const InstructionOptions& options);
-  bool has_own_prompt(const InstructionRow& row) const;  // Alpaca's
+  bool has_own_prompt(const InstructionRow& row) const;  // the row gets Alpaca's prompt
   Result<ChatText> render(const OrderedJson& messages, const InstructionRow& row,
                           bool prompts) const;
   Result<std::vector<ChatSpan>> answers(const InstructionRow& row, const OrderedJson& messages,
                                         const ChatText& whole) const;
-  // Sets learn[i] for the tokens that the spans of the text have.
+  // Sets learn[i] to true for each token of `text` that is in one of the spans.
   void mark(const std::string& text, std::span<const ChatSpan> spans, std::span<const int32_t> ids,
             std::vector<bool>& learn) const;
 

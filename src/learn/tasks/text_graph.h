@@ -1,13 +1,14 @@
-// A program under construction whose rows are several sequences each (text_rows.h).
+// Builds programs in which each row has several sequences (text_rows.h).
 #pragma once
 
 #include "learn/harness/token_graph.h"
 
 namespace hone {
 
-// token_graph.h with `texts` sequences for each row of the shape, labels f32[rows * labels], and
-//   segments i32[T]  the sequence of each token, -1: none
-//   weight f32[rows] 1 for a row, 0 for none; of `weighted` graphs
+// A TokenGraph with `texts` sequences for each of the shape's sequences, here called rows. `labels`: labels of a row;
+// the input labels is f32[rows * labels], or f32[rows] if `labels` is 0. More inputs:
+//   segments i32[T]    the index of each token's sequence; -1: the token belongs to no sequence
+//   weight f32[rows]   only if `weighted`: 1 for a row, 0 for no row
 struct TextGraph : TokenGraph {
   TextGraph(const ModelConfig& config, const BatchShape& shape, const std::string& name, bool train,
             int64_t texts, int64_t labels, bool weighted);
@@ -16,7 +17,7 @@ struct TextGraph : TokenGraph {
   ValueId segments, weight = kNoValue;
 };
 
-// x [rows * texts, E] as [rows, E] for each of the texts.
+// Splits x [rows * texts, E] into `texts` values [rows, E]: value k has the k-th sequence of each row.
 Values columns_of(Builder& b, ValueId x, int64_t texts);
 
 }  // namespace hone

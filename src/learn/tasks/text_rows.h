@@ -1,4 +1,5 @@
-// Rows of several texts: the table of a file, and its rows as token ids with the bounds of their texts.
+// Rows of several texts, for embeddings, rerankers and multiple choice: reads them as a table of texts, and encodes
+// them as token ids with the length of each text.
 #pragma once
 
 #include <span>
@@ -10,58 +11,61 @@
 
 namespace hone {
 
-// The columns of a file, by the rules of sentence-transformers: the label is the column label, labels, score or
-// scores; the texts are all others, in their order.
+// Chooses the columns of a file. The default is the rule of sentence-transformers: the label is the column label,
+// labels, score or scores; the texts are all other columns, in their order.
 struct TableOfTextsOptions {
-  std::vector<std::string> text_columns = {};  // empty: all but the label
-  std::string label_column = {};               // empty: by the rule
-  bool wants_label = true;                     // false: a column of labels is left out
+  std::vector<std::string> text_columns = {};  // empty: all columns except the label
+  std::string label_column = {};               // "": by the rule above
+  bool wants_label = true;                     // false: a label column is not read
 };
 
 struct TableOfTexts {
-  std::vector<std::string> columns = {};             // names of the columns of texts
-  std::vector<std::vector<std::string>> texts = {};  // by column, by row
-  std::vector<std::vector<std::vector<std::string>>> lists =
-      {};                         // in place of texts in columns of lists
-  std::string label_column = {};  // "": none
-  int64_t labels_of_row = 0;
-  std::vector<float> labels = {};        // labels_of_row for each row
-  std::vector<std::string> places = {};  // "train.csv:7", by row
-  std::string note = {};                 // its columns, and whether the header is probably a row
-  // Prepared rows have the sequences that the task makes of their texts, by row; the texts are numbers.
+  std::vector<std::string> columns = {};  // names of the text columns
+  // texts[column][row]; empty in a column of lists.
+  std::vector<std::vector<std::string>> texts = {};
+  // lists[column][row]: the texts of a cell that is a list; empty in a column of single texts.
+  std::vector<std::vector<std::vector<std::string>>> lists = {};
+  std::string label_column = {};         // "": there is no label
+  int64_t labels_of_row = 0;             // number of labels of a row
+  std::vector<float> labels = {};        // labels_of_row numbers for each row
+  std::vector<std::string> places = {};  // place of each row: "train.csv:7"
+  std::string note = {};  // a note on the columns, and whether the header may be a row
+  // The tokens of a prepared row: the sequences that the task makes of its texts. In prepared tables the texts
+  // themselves are replaced by numbers; equal texts have equal numbers.
   struct Tokens {
-    std::vector<int32_t> ids, lengths;
-    std::vector<uint8_t> types = {};  // of each token; empty: 0
+    std::vector<int32_t> ids, lengths;  // ids of all sequences; tokens of each sequence
+    std::vector<uint8_t> types = {};    // token type of each token; empty: all are 0
   };
-  std::vector<Tokens> tokens = {};
-  std::string shards = {};  // "D/train" of prepared rows
+  std::vector<Tokens> tokens = {};  // by row; empty: the table is not prepared
+  std::string shards = {};          // if the table is prepared, its folder and split: "D/train"
 
   bool is_prepared() const { return !tokens.empty(); }
   int64_t rows() const { return std::ssize(places); }
   bool has_lists(size_t column) const { return column < lists.size() && !lists[column].empty(); }
-  // The text of a cell, or its list.
+  // The texts of a cell: one text, or a list.
   std::span<const std::string> texts_of(size_t column, size_t row) const;
-  void keep(int64_t begin, int64_t end);  // these rows alone
+  void keep(int64_t begin, int64_t end);  // removes all rows except [begin, end)
 };
 
-// At most `limit` rows; < 0: all. Errors: those of open_rows; H2109 a column is missing, H2110 a cell is neither a text
-// nor a list of texts, H2113 no rows, H2121 a label is not a number.
+// Reads at most `limit` rows of the files; below 0: all. Errors: those of open_rows; H2109 a column is missing; H2110
+// a cell is neither a text nor a list of texts; H2113 there are no rows; H2121 a label is not a number.
 Result<TableOfTexts> read_text_table(const std::vector<std::string>& files,
                                      const RowOptions& options, const TableOfTextsOptions& wanted,
                                      int64_t limit = -1);
-// H2110 a column holds lists of texts; `todo` says what to do.
+// H2110 if a column has lists of texts. `todo`: the remedy of the message.
 Status expect_single_texts(const TableOfTexts& table,
                            const char* todo = "write one text in each column of a training row");
 
-// Rows of `texts` sequences each, whose tokens follow one another in a row of `rows`.
+// Encoded rows with `texts` sequences each. The tokens of a row's sequences follow one another in one row of `rows`.
 struct TextRows {
   TokenRows rows = {};
-  int64_t texts = 1;
-  std::vector<int32_t> lengths = {};  // tokens of each sequence: rows * texts
-  std::vector<uint8_t> types = {};    // of each token; empty: 0
-  int64_t labels_of_row = 0;
-  std::vector<float> labels = {};
-  std::vector<int32_t> cut = {};  // sequences of each row that were longer; empty: unknown
+  int64_t texts = 1;  // number of sequences of a row
+  // Number of tokens of each sequence, `texts` numbers for each row.
+  std::vector<int32_t> lengths = {};
+  std::vector<uint8_t> types = {};  // token type of each token; empty: all are 0
+  int64_t labels_of_row = 0;        // number of labels of a row
+  std::vector<float> labels = {};   // labels_of_row numbers for each row
+  std::vector<int32_t> cut = {};    // number of sequences of each row that were cut; empty: unknown
 
   std::span<const int32_t> lengths_of(int64_t row) const {
     return std::span(lengths).subspan(static_cast<size_t>(row * texts), static_cast<size_t>(texts));
@@ -72,17 +76,19 @@ struct TextRows {
   }
 };
 
-// Sequence k of row i is first[k][i], with second[k][i] after it if `second` is not empty; each at most `max_length`
-// tokens with its special tokens. Errors: those of the tokenizer, H2123 a text has no tokens.
+// The texts of rows: sequence k of row i is first[k][i] or, if `second` is not empty, the pair of first[k][i] and
+// second[k][i].
 struct TextsToEncode {
   std::vector<std::vector<std::string_view>> first, second;
 };
+// Encodes the sequences, each with special tokens and cut to `max_length` tokens. `places`: place of each row for
+// messages. Errors: those of the tokenizer; H2123 a text has no tokens.
 Result<TextRows> encode_text_rows(const Tokenizer& tokenizer, ThreadPool& pool, int64_t max_length,
                                   const TextsToEncode& columns,
                                   std::span<const std::string> places);
 
-// Fills the inputs of a program of `data.texts` sequences a row (text_graph.h). `tokens`: data.rows, wherever they
-// are now. Errors: H2415.
+// Fills the inputs of a program with `data.texts` sequences a row (text_graph.h). `tokens`: the rows of tokens that
+// were data.rows; they may have been moved elsewhere. Errors: H2415 a token id that the model does not have.
 Status collate_text_rows(const ModelConfig& config, const TokenRows& tokens, const TextRows& data,
                          const BatchRows& rows, Batch& to);
 

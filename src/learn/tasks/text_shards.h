@@ -1,10 +1,10 @@
-// Rows of several texts in prepared shards, for embeddings and rerankers. A shard has beside the ids of a row, which are
-// those of its sequences one after the other:
+// Prepared shards of rows with several texts, for embeddings and rerankers. A shard has for each row the ids of its
+// sequences, one after the other, and these lists:
 //
-//   lengths  tokens of each sequence
-//   types    token types, of pairs
-//   counts   texts in each column: 1, or those of a list
-//   texts    the number of each text, column after column: equal texts of the split have one number
+//   lengths     number of tokens of each sequence
+//   types       token types, if the sequences are pairs
+//   counts      number of texts in each column: 1, or the length of the list
+//   texts       a number for each text, column after column; equal texts of the split have equal numbers
 //   label_bits  the labels as the bits of floats
 #pragma once
 
@@ -12,23 +12,24 @@
 
 namespace hone {
 
-// The rows of a split with the sequences that the task makes of them; `sequences` of each row follow one another in
-// `encoded`, whose own rows are of any size.
+// Makes the split `name` from a table and its encoded sequences. `encoded`: the sequences of all rows of the table, in
+// order; how they are divided into rows of `encoded` does not matter. `sequences`: number of sequences of each row.
 RowSplit text_shards_of(const std::string& name, const TableOfTexts& table, const TextRows& encoded,
                         const std::vector<int64_t>& sequences);
-// The table of a split with TableOfTexts::tokens; its texts are their numbers. At most `limit` rows; < 0: all.
-// Errors: H2132.
+// Opens a split as a prepared table (TableOfTexts::is_prepared). Reads at most `limit` rows; below 0: all. `made`: the
+// manifest of the folder. Errors: H2132 the shards do not have this form.
 Result<TableOfTexts> open_text_shards(const std::string& folder, const ShardManifest& made,
                                       const std::string& split, int64_t limit = -1);
-// Its columns and number of labels, from the manifest; the other members are for messages alone. Errors: H2132.
+// Reads only the columns and the number of labels of a split, from the manifest. The result has no rows that can be
+// used; its other members are only for messages. Errors: H2132 the shards do not have this form.
 Result<TableOfTexts> peek_text_shards(const std::string& folder, const std::string& split);
 
-// The tokens of a prepared table: `texts` sequences a row, or with 0 each sequence a row of its own. H2132: a row has
-// another number of sequences.
+// The tokens of a prepared table as rows of `texts` sequences. With `texts` 0 each sequence becomes a row. H2132: a
+// row has another number of sequences.
 Result<TextRows> rows_of_tokens(const TableOfTexts& table, int64_t texts);
-// H2132: the rows of a prepared table have another number of sequences than the task makes of them.
+// H2132 for a prepared table that has `found` sequences, while the task makes `wanted` sequences of its texts.
 Error other_sequences(const TableOfTexts& table, int64_t found, int64_t wanted);
-// Appends rows with as many sequences each.
+// Appends the rows of `from` to `to`. Both must have the same number of sequences a row. Labels are not appended.
 void append_rows(TextRows& to, const TextRows& from);
 
 }  // namespace hone

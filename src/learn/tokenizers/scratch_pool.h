@@ -1,4 +1,4 @@
-// Buffers that threads reuse from text to text, lent to one call of a Tokenizer at a time.
+// A pool of buffers that threads use again from text to text. Each call of a Tokenizer borrows one.
 #pragma once
 
 #include <array>
@@ -15,14 +15,15 @@ class ScratchPool {
  public:
   struct Scratch {
     std::unique_ptr<ModelScratch> model;
-    std::vector<int32_t> first, second;  // ids before they are cut
+    std::vector<int32_t> first, second;  // ids of the texts before truncation
   };
   ~ScratchPool() {
     for (Slot& slot : slots_) delete slot.idle.load();
   }
 
-  // A thread gets its former scratch, whose data are in its processor's caches, else an idle one.
-  // There are as many as threads that ever encoded at the same time.
+  // Returns the scratch that this thread used last, whose data may still be in its processor's caches; else another
+  // idle one; null if there is none: the caller then creates one. The pool has as many as threads ever encoded at
+  // once.
   std::unique_ptr<Scratch> take() {
     const size_t home = mine();
     for (size_t i = 0; i < kSlots; ++i) {
@@ -56,10 +57,10 @@ class ScratchPool {
 
   std::array<Slot, kSlots> slots_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Scratch>> more_;  // of threads that share a slot
+  std::vector<std::unique_ptr<Scratch>> more_;  // idle ones that found their slot occupied
 };
 
-// A scratch of the pool, given back at the end of its life.
+// Borrows a scratch from the pool, or creates one, and gives it back at the end of its own life.
 class ScratchLease {
  public:
   ScratchLease(ScratchPool& pool, const Model& model) : pool_(pool), scratch_(pool.take()) {

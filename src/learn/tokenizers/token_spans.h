@@ -1,4 +1,4 @@
-// The bytes of a text that each of its tokens stands for.
+// Finds for each token the part of the text that it stands for.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,13 @@
 namespace hone {
 
 struct TokenSpan {
-  size_t begin = 0, end = 0;  // without white space around it; empty: the token stands for none
+  // Bytes [begin, end) of the text, without white space at the ends; empty: no part of it.
+  size_t begin = 0, end = 0;
 };
 
-// One for each of the ids, which are those of the text without special tokens. As `offsets` of Hugging
-// Face tokenizers, in bytes; a token that is a part of a character has all of it. An unknown token has
-// the word that it stands for.
+// One span for each id. `ids` are the tokens of `text` without special tokens. The spans correspond to `offsets` of
+// Hugging Face tokenizers, but in bytes. A token that is only a part of a character has the whole character. An
+// unknown token has the word that it replaces.
 std::vector<TokenSpan> token_spans(const Tokenizer& tokenizer, std::string_view text,
                                    std::span<const int32_t> ids);
 

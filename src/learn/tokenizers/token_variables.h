@@ -1,4 +1,4 @@
-// The special tokens of a tokenizer as a chat template sees them.
+// The special tokens of a tokenizer as variables for a chat template.
 #pragma once
 
 #include "base/core/json.h"
@@ -6,7 +6,7 @@
 
 namespace hone {
 
-// {"bos_token": "<s>", ...}: those that there are, as Transformers' special_tokens_map.
+// {"bos_token": "<s>", ...}: the special tokens that the tokenizer has, as special_tokens_map of Transformers.
 OrderedJson token_variables(const TokenizerParts& tokenizer);
 
 }  // namespace hone

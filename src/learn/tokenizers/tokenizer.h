@@ -1,12 +1,12 @@
-// Text to token ids and back, like Hugging Face tokenizers.
+// Turns text into token ids and back, with the same results as Hugging Face tokenizers.
 //
 //   Tokenizer tok = HONE_TRY(load_tokenizer("ckpt"));         // load/load.h
 //   std::vector<int32_t> ids = tok.encode("Hello world");     // with <s>, </s> if the model has them
 //   std::string text = tok.decode(ids);
 //
-// Ids equal those of tokenizers 0.23 for every text that is UTF-8. Other bytes reach the bytes of
-// the vocabulary unchanged and come back from decode_bytes(). A Tokenizer is immutable; any number
-// of threads may encode with one.
+// For text in UTF-8 the ids equal those of tokenizers 0.23. Bytes that are not UTF-8 are encoded as single bytes, if
+// the vocabulary has them, and decode_bytes() returns them unchanged. A Tokenizer never changes, so several threads
+// may use it at a time.
 #pragma once
 
 #include <cstdint>
@@ -28,92 +28,98 @@ namespace hone {
 class ScratchPool;  // scratch_pool.h
 
 struct EncodeOptions {
-  // The model's own tokens around the text (<s> ... </s>), as Transformers' add_special_tokens.
+  // Add the special tokens of the model around the text (<s> ... </s>), as add_special_tokens in Transformers.
   bool add_special_tokens = true;
-  // Special tokens spelled in the text are ordinary characters, as Transformers'
-  // split_special_tokens. Added tokens that are not special stay whole.
+  // true: special tokens that appear in the text are split like ordinary text, as split_special_tokens in Transformers.
+  // Added tokens that are not special stay whole.
   bool split_special_tokens = false;
 };
 
-// The stages as tokenizer.json writes them.
+// The JSON of the stages in tokenizer.json; "null": there is no such stage.
 struct StagesJson {
   std::string normalizer = "null", pre_tokenizer = "null", post_processor = "null",
               decoder = "null";
-  // As members of an object: "\"normalizer\":null,...".
+  // The four as members of a JSON object: "\"normalizer\":null,...".
   std::string members() const;
 };
 
-// Everything load_* functions gather; Tokenizer::make checks and joins it.
+// The parts of a tokenizer, which the loaders (load/load.h) fill and Tokenizer::make joins.
 struct TokenizerParts {
-  std::unique_ptr<Normalizer> normalizer;  // may be null, as the next two
+  // normalizer, pre_tokenizer and post_processor may be null.
+  std::unique_ptr<Normalizer> normalizer;
   std::unique_ptr<PreTokenizer> pre_tokenizer;
   std::unique_ptr<PostProcessor> post_processor;
   std::unique_ptr<Model> model;
   std::unique_ptr<Decoder> decoder;  // null: tokens are joined with spaces
   AddedTokens added;
-  StagesJson stages_json;  // of the four stages above, for save_tokenizer
+  StagesJson stages_json;  // the JSON of the stages, for save_tokenizer
 
   std::string bos, eos, pad, unk, sep, cls, mask;  // "" = none
   std::optional<int64_t> model_max_length;         // tokens
-  bool truncates_left = false;                     // "truncation_side"
+  bool truncates_left = false;                     // truncation_side is "left"
   std::string chat_template;
-  std::string tool_chat_template;  // for chats with tools, where that is another
-  // tokenizer.json can say all of it; else the folder is saved with the files it was read from.
+  // The chat template for chats with tools; "": chat_template is for both.
+  std::string tool_chat_template;
+  // A tokenizer.json can describe the whole tokenizer. If not, save_tokenizer writes none and copies source_files.
   bool fits_tokenizer_json = true;
-  std::string kind;                       // "tokenizer.json", "GGUF", ...: for reports
-  std::vector<std::string> source_files;  // that save_tokenizer copies
+  // The kind of file for reports: "tokenizer.json", "GGUF", ...
+  std::string kind;
+  std::vector<std::string> source_files;  // the files that save_tokenizer copies
 };
 
 class Tokenizer {
  public:
+  // Joins the parts. Throws a Bug if there is no model.
   static Result<Tokenizer> make(TokenizerParts parts);
 
   std::vector<int32_t> encode(std::string_view text, const EncodeOptions& = {}) const;
-  // Appends the ids to `ids`. A warm thread allocates nothing as long as they fit its capacity
-  // (normal forms of Unicode aside).
+  // Appends the ids of a text to `ids`. After its first texts a thread allocates no memory, if the ids fit the
+  // capacity of `ids` and the text needs no Unicode normalization.
   void encode_to(std::string_view text, std::vector<int32_t>& ids, const EncodeOptions& = {}) const;
-  // Ids and segment ids (token_type_ids) of a pair.
+  // The ids and segment ids (token_type_ids) of a pair.
   Encoding encode_pair(std::string_view first, std::string_view second,
                        const EncodeOptions& = {}) const;
-  // Ids and segment ids of a text or a pair, cut so that all tokens fit, special tokens included.
-  // Replaces `out`; allocates as encode_to. Errors: kSequenceTooShort.
+  // The ids and segment ids of a text or a pair, truncated so that all tokens fit, special tokens included. Replaces
+  // the contents of `out`; allocates memory as the function above. Errors: H2008 the text cannot be cut to the length
+  // (kept_lengths in truncation.h).
   Status encode_to(std::string_view first, std::optional<std::string_view> second, Encoding& out,
                    const EncodeOptions&, const TruncateOptions&) const;
   Result<Encoding> encode_pair(std::string_view first, std::string_view second,
                                const EncodeOptions&, const TruncateOptions&) const;
-  // Transformers' reading of `truncation` and `max_length`: without a length the model's (if
-  // unknown, nothing is cut); tokens are removed at the side in the tokenizer's files.
+  // The options for `truncation` and `max_length` of Transformers. Without max_length, the maximum length of the model
+  // counts; if it is unknown, nothing is cut. The tokenizer's files decide from which side tokens are removed.
   TruncateOptions truncate_options(Truncation strategy,
                                    std::optional<int64_t> max_length = {}) const;
-  // One row of ids for each text, in order. Long texts are spread over the pool's threads.
+  // The ids of each text, in order. Divides the texts among the threads of `pool`; null: uses this thread only.
   std::vector<std::vector<int32_t>> encode_batch(std::span<const std::string_view> texts,
                                                  ThreadPool* pool, const EncodeOptions& = {}) const;
 
-  // Puts the model's special tokens around ids made without them (and around a pair).
+  // Adds the special tokens of the model around ids that were made without them: of a text, or of a pair.
   Encoding with_special_tokens(std::span<const int32_t> first) const;
   Encoding with_special_tokens(std::span<const int32_t> first,
                                std::span<const int32_t> second) const;
-  // The number of tokens that with_special_tokens() adds.
+  // The number of tokens that with_special_tokens() adds to a text or a pair.
   int64_t special_token_count(bool pair) const;
-  int64_t special_tokens_after() const;  // of these, after the text that is alone
+  int64_t special_tokens_after() const;  // the number of tokens that it adds after a single text
 
-  // The text of ids; bytes that form no UTF-8 become U+FFFD, ids without token are skipped.
+  // The text of ids. Ids without a token are skipped. Bytes that are not UTF-8 become U+FFFD in decode(), and stay
+  // unchanged in decode_bytes().
   std::string decode(std::span<const int32_t> ids, bool skip_special_tokens = false) const;
   std::string decode_bytes(std::span<const int32_t> ids, bool skip_special_tokens = false) const;
-  // Decodes id by id.
+  // Decodes one id after another: appends the bytes of `id` to `out`. Start a text with a new DecodeState.
   struct DecodeState {
-    bool first = true;
-    int64_t lead_taken = 0;  // see Decoder::lead; -1 = it is over
+    bool first = true;       // no token was decoded yet
+    int64_t lead_taken = 0;  // how often Decoder::lead was removed; -1: nothing more is removed
   };
   void decode_next(int32_t id, bool skip_special_tokens, DecodeState& state,
                    std::string& out) const;
 
-  // Distinct tokens: Transformers' len(tokenizer).
+  // The number of distinct tokens: len(tokenizer) in Transformers.
   int64_t vocab_size() const;
-  // Largest id + 1: the least number of rows of an embedding.
+  // The largest id plus 1: an embedding needs at least this number of rows.
   int64_t id_limit() const { return static_cast<int64_t>(flags_.size()); }
 
-  // Tokens are spelled as in the vocabulary: "Ġworld".
+  // Tokens are written as in the vocabulary ("Ġworld" for " world"). None: there is no such token or id.
   std::optional<int32_t> id_of(std::string_view token) const;
   std::optional<std::string> token_of(int32_t id) const;
   bool is_special(int32_t id) const;
@@ -130,11 +136,11 @@ class Tokenizer {
   const TokenizerParts& parts() const { return *parts_; }
 
  private:
-  // The post-processor: the order of special tokens and texts, each with its segment.
+  // The result of the post-processor as a sequence of special tokens and texts, each with its segment.
   struct Slot {
     int32_t id = kFirst, type_id = 0;
   };
-  static constexpr int32_t kFirst = -1, kSecond = -2;  // in the place of an id: the texts
+  static constexpr int32_t kFirst = -1, kSecond = -2;  // Slot::id of the first and the second text
 
   Tokenizer() = default;
   void append(std::string_view text, const EncodeOptions&, std::vector<int32_t>& ids,
@@ -147,27 +153,29 @@ class Tokenizer {
   // Shared: copies of a Tokenizer are cheap, and the parts never change.
   std::shared_ptr<const TokenizerParts> parts_;
   std::shared_ptr<ScratchPool> scratches_;
-  // Bytes of each id's token: all[ends[id - 1], ends[id]).
+  // The decoded bytes of each id's token: bytes [ends[id - 1], ends[id]) of `all`.
   struct TokenBytes {
     std::string all;
     std::vector<uint32_t> ends;
     std::string_view of(int32_t id) const;
   };
-  TokenBytes bytes_, first_bytes_;  // the latter at the beginning of a text; empty: as the former
+  // first_bytes_: for the first token of a text; empty: bytes_ is for all.
+  TokenBytes bytes_, first_bytes_;
   Decoder::Lead lead_;
   std::vector<uint8_t> flags_;  // by id: kHasToken, kIsSpecial, kIsByte
   std::vector<Slot> single_, pair_;
   std::optional<int32_t> bos_, eos_, pad_, unk_, mask_;
 };
 
-// Turns ids into text as they come: a character is handed out when its last byte is there.
+// Decodes ids one by one into text. A character is returned when all its bytes are known.
 class StreamingDecoder {
  public:
   // The tokenizer must outlive the decoder.
   explicit StreamingDecoder(const Tokenizer& tokenizer, bool skip_special_tokens = true)
       : tokenizer_(tokenizer), skip_special_tokens_(skip_special_tokens) {}
-  std::string push(int32_t id);  // text that is now certain, may be empty
-  std::string finish();          // the text held back; an unfinished character is U+FFFD
+  std::string push(int32_t id);  // returns the text that is complete with this id; may be ""
+  // Returns the rest of the text; an incomplete character becomes U+FFFD.
+  std::string finish();
 
  private:
   const Tokenizer& tokenizer_;

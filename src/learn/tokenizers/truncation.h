@@ -1,8 +1,7 @@
-// Truncation of texts and pairs that are too long.
+// Truncates texts and pairs that are too long.
 //
-// The rules follow huggingface/tokenizers utils/truncation.rs, which Transformers' fast tokenizers
-// use: the whole text becomes tokens, then tokens are removed at one side; the special tokens
-// around it stay.
+// The rules are those of huggingface/tokenizers utils/truncation.rs, which the fast tokenizers of Transformers use: the
+// whole text is tokenized, then tokens are removed at one side. The special tokens around the text stay.
 #pragma once
 
 #include <cstdint>
@@ -15,27 +14,28 @@ namespace hone {
 
 enum class Truncation {
   do_not_truncate,
-  longest_first,  // of a pair the longer one, then both to about half each
-  only_first,
-  only_second,
+  // Cuts the longer text of a pair; if that is not enough, both texts to about half of the length.
+  longest_first,
+  only_first,   // cuts only the first text
+  only_second,  // cuts only the second text
 };
-// By Transformers' names, "true" for longest_first and "false" for do_not_truncate.
+// The strategy by its name in Transformers; "true" is longest_first, "false" is do_not_truncate. None: an unknown name.
 std::optional<Truncation> truncation_named(std::string_view name);
 
 struct TruncateOptions {
   Truncation strategy = Truncation::do_not_truncate;
-  int64_t max_length = 0;  // tokens with the special ones; read only where something may be cut
-  bool left = false;       // tokens go at the beginning of a text, else at its end
+  int64_t max_length = 0;  // the most tokens, special tokens included; unused with do_not_truncate
+  bool left = false;       // true: tokens are removed at the beginning of a text; false: at its end
 };
 
-// The number of tokens of the texts that stay.
+// The number of tokens of each text that stay.
 struct KeptLengths {
   int64_t first = 0, second = 0;
 };
-// first, second: tokens without special ones, no second one for a single text. special: tokens that
-// will be around them. Errors: kSequenceTooShort when the strategy cannot reach the length
-// (where tokenizers raises, and where it returns too many tokens because the special ones alone are
-// more).
+// Computes how many tokens stay. `first` and `second` are the numbers of tokens without special tokens; `second` is
+// none for a single text. `special` is the number of special tokens. Errors: H2008 the strategy cannot reach the
+// length. Hugging Face tokenizers raises an error too, except if the special tokens alone are too many: it then
+// returns too many tokens.
 Result<KeptLengths> kept_lengths(int64_t first, std::optional<int64_t> second, int64_t special,
                                  const TruncateOptions& options);
 

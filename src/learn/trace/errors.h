@@ -1,4 +1,4 @@
-// Error codes of the room: H29xx and H3007.
+// The error codes of learn/trace: H2901 and H3007. errors.def has their meanings.
 #pragma once
 
 #include "base/core/error.h"

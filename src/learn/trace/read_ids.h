@@ -1,4 +1,4 @@
-// Rows of token ids as a user gives them.
+// Reads rows of token ids that a user gives by --ids.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,11 @@
 
 namespace hone {
 
-// '5 6 7; 8 9', a .json file with a list of rows (or a golden with "sequences"), or a .jsonl file
-// of {"ids": [...]}. Errors: H3007; those of reading a file.
+// `text` is one of:
+//   '5 6 7; 8 9'         two rows; commas may separate ids
+//   the path of x.json   a list of rows, or an object with such a list under "sequences"
+//   the path of x.jsonl  one {"ids": [5, 6, 7]} a line
+// H3007: it has another form, or an element is not a whole number. Errors of reading the file and its JSON.
 Result<std::vector<std::vector<int32_t>>> read_ids(const std::string& text);
 
 }  // namespace hone

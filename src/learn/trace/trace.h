@@ -1,5 +1,5 @@
-// Runs a model forward and backward over rows and keeps what docs/tracing.md names: act.<module>,
-// loss, grad.<weight>. Dropout is off.
+// Runs a model forward and backward over some rows, without dropout, and returns the intermediate values that
+// docs/tracing.md describes: act.<module> (outputs of modules), loss, and grad.<weight> (gradients).
 #pragma once
 
 #include <string>
@@ -11,7 +11,8 @@
 namespace hone {
 
 struct TraceOptions {
-  bool fuse = true;  // false: no two ops are joined, so that every module has its own value
+  // false: skips the passes that fuse ops, so that the output of every module is a value of its own.
+  bool fuse = true;
 };
 
 struct TracedTensor {
@@ -20,15 +21,15 @@ struct TracedTensor {
   std::vector<float> values;
 };
 
-// The first micro-batch of a run of the task, with per_device_train_batch_size packed rows; or all
-// of the given rows. In the order of computation. Errors: those of the task's data, of the weights
-// and of compiling; H2901: given rows hold nothing to learn or an id outside the vocabulary.
-// Changes the model's config: head, labels, dropout.
+// Traces the given `rows`, or, if it is null, the first per_device_train_batch_size rows of a training run of the
+// task. Returns the values in the order of computation. Changes the head, the labels and the dropout in model.config.
+// H2901: no given row has two ids, a row is longer than the model's positions, or an id is outside the vocabulary.
+// Errors of reading the task's data, of load_weights() and of Session::compile().
 Result<std::vector<TracedTensor>> trace_task(const Task& task, Pretrained& model,
                                              const ExampleRows* rows, const Backend& backend,
                                              const TraceOptions& options = {});
 
-// One safetensors file whose metadata entry `order` lists the names.
+// Writes the tensors into one safetensors file. Its metadata entry "order" is a JSON list of their names, in order.
 Status save_trace(const std::string& path, const std::vector<TracedTensor>& tensors);
 
 }  // namespace hone

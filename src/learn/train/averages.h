@@ -1,6 +1,7 @@
-// Averages of the weights, which some optimizers and --ema_decay keep as states (kAverageState). Evaluations and
-// saved models use them: meanwhile weights and averages exchange their places, bit for bit. A checkpoint
-// has the averages as its weights, and the weights of training as the averages.
+// Averages of the weights over the steps, which some optimizers and --ema_decay keep as states (kAverageState).
+// Evaluations and saved models use the averages instead of the weights. For that time the two exchange their values,
+// bit for bit, and change back afterwards. A checkpoint is written while they are exchanged: its weights are the
+// averages, and its states kAverageState are the weights of training.
 #pragma once
 
 #include <string>
@@ -12,21 +13,22 @@ namespace hone {
 
 class WeightAverages {
  public:
-  // Those of these weights; may be none.
+  // Finds the averages of these weights among the states of the session; there may be none. The session must outlive
+  // this object.
   void attach(Session& session, const std::vector<std::string>& weights);
-  bool any() const { return !weights_.empty(); }
+  bool any() const { return !weights_.empty(); }  // some weight has an average
 
-  // Whether the averages are in the places of the weights.
+  // Whether weights and averages are exchanged now.
   bool in_use() const { return in_use_; }
-  // The weights were read from a saved model or a checkpoint.
+  // Call this after the weights were read from a saved model or a checkpoint, in which they are exchanged.
   void were_loaded() { in_use_ = true; }
-  // Errors: those of the session.
+  // Exchanges the values of weights and averages. Errors: those of the session's reads and writes.
   Status exchange();
 
  private:
   Session* session_ = nullptr;
   std::vector<std::string> weights_;
-  std::vector<std::byte> one_, other_;  // a block of each
+  std::vector<std::byte> one_, other_;  // a block of the weight, a block of the average
   bool in_use_ = false;
 };
 

@@ -14,25 +14,27 @@ namespace hone {
 
 class BackgroundSave {
  public:
-  // The job calls `all_read` when it no longer needs states of the session.
+  // Writes the checkpoint. It must call `all_read` when it no longer needs the states of the session.
   using Job = std::function<Status(const std::function<void()>& all_read)>;
-  // Runs the job on a thread of its own.
+  // Starts the job on a new thread.
   explicit BackgroundSave(Job job);
-  ~BackgroundSave();  // waits
+  ~BackgroundSave();  // waits for the end of the job
   BackgroundSave(const BackgroundSave&) = delete;
 
-  void wait_until_read();  // or until the job has ended
-  bool ended();
-  Status wait();  // the job's result, or its exception; once
+  // Waits until the job has called `all_read` or has ended. Steps may change the states afterwards.
+  void wait_until_read();
+  bool ended();  // the job has ended
+  // Waits for the end of the job. Returns its result, or throws the exception that it threw. Call it at most once.
+  Status wait();
 
-  double waited_seconds() const { return waited_; }  // in wait_until_read()
+  double waited_seconds() const { return waited_; }  // total time in wait_until_read()
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
   bool read_ = false, ended_ = false;
   std::optional<Status> result_;
-  std::exception_ptr mistake_;  // a Bug of the job
+  std::exception_ptr mistake_;  // the exception that the job threw; null: none
   double waited_ = 0;
   std::thread thread_;
 };

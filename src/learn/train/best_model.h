@@ -1,4 +1,4 @@
-// Finds the best evaluation, and checks that its model can be kept: the rules of Transformers'
+// Compares evaluations to find the best model, and checks that the settings allow it, by the rules of Transformers'
 // TrainingArguments and Trainer.
 #pragma once
 
@@ -11,7 +11,7 @@
 namespace hone {
 
 struct BestMetric {
-  std::string name;  // a key of the metrics: eval_loss
+  std::string name;  // key of the metrics, with the prefix "eval_": "eval_loss"
   bool greater_is_better = false;
 
   bool better(double value, double than) const {
@@ -19,20 +19,23 @@ struct BestMetric {
   }
 };
 
-// metric_for_best_model and greater_is_better with their defaults: loss if a best model is needed,
-// greater is better unless the name ends in "loss". None: evaluations are not compared.
+// The metric from metric_for_best_model and greater_is_better. Their defaults: "loss" if the settings need a best
+// model; greater is better unless the name ends in "loss". nullopt: evaluations are not compared.
 std::optional<BestMetric> best_metric_of(const TrainSettings& s);
-// The metric of an evaluation. Errors: H2411 it has no such metric.
+// The value of the metric in an evaluation's metrics, with or without the prefix "eval_". Errors: H2411 the evaluation
+// does not have this metric.
 Result<double> value_of(const BestMetric& metric, const OrderedJson& metrics);
 
+// The best evaluation so far.
 struct BestModel {
-  std::optional<double> metric;  // none: nothing was evaluated
-  int64_t step = 0;              // of the evaluation
-  int64_t checkpoint_step = 0;   // the best step that was saved; 0: none
+  std::optional<double> metric;  // its value; nullopt: nothing was evaluated
+  int64_t step = 0;              // the step after which it was made
+  int64_t checkpoint_step = 0;   // the best step that has a checkpoint; 0: none
 };
 
-// Checks load_best_model_at_end: evaluations and checkpoints at the same steps; early stopping: a
-// metric to compare. Errors: H2410.
+// H2410 if settings do not fit together: load_best_model_at_end needs evaluations and checkpoints at the same steps;
+// early stopping needs a metric; early stopping, save_strategy best and reduce_lr_on_plateau need evaluations during
+// training.
 Status check_strategies(const TrainSettings& s);
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// Places collectives among the nodes of a program: each starts as soon as its operands are there, in
-// the order in which they were added, beside the nodes that follow.
+// Inserts collectives (messages between ranks) into a program so that they run while other nodes compute: each starts
+// as soon as its operands are computed. Collectives start in the order in which they were added.
 //
 //   Exchanges exchanges(program);
 //   exchanges.add(operands, [&] { sums = ops::all_reduce(b, operands, share); },
@@ -16,26 +16,26 @@ namespace hone {
 
 class Exchanges {
  public:
-  // The program has all nodes that make operands.
+  // `program` must already have all nodes that compute operands of the collectives.
   explicit Exchanges(Program& program);
 
-  // `start` appends nodes that begin a collective, `after` nodes that wait for it and read its results.
-  // Both are called at once.
+  // Adds a collective. `operands`: its operands. `start` appends the nodes that start it to the program. `after`
+  // appends the nodes that wait for it and use its results. add() calls both before it returns.
   void add(const Values& operands, FunctionRef<void()> start, FunctionRef<void()> after);
 
-  // Puts the nodes among those of the program; nodes that were appended besides come last. At most
-  // two collectives are on their way at a time.
+  // Moves the nodes of all collectives to their places in the program. Nodes that the caller appended otherwise come
+  // last. At most two collectives run at the same time.
   void put_in_place();
 
  private:
   struct Exchange {
     std::vector<Node> start, after;
-    size_t ready = 0;  // the node before which all operands are there
+    size_t ready = 0;  // index of the first node before which all operands are computed
   };
   std::vector<Node> nodes_of(FunctionRef<void()> emit);
 
   Program& p_;
-  const size_t before_;  // nodes of the program before
+  const size_t before_;  // number of nodes that the program had at the start
   std::vector<Exchange> exchanges_;
 };
 

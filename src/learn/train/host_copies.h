@@ -1,12 +1,13 @@
-// Copies of the run's state in the memory of its hosts, from which it continues after a crash. Each rank writes
-// its part of the state into the memory of its host, a folder of the launcher (run_copies.h). A rank of the next
-// host then reads that part from there, while the next steps run, and keeps it too: the state outlives any
-// host. All ranks make the same calls in the same order.
+// In-memory checkpoints: copies of a run's state in the memory of its hosts, from which the run continues after a
+// crash. Each rank writes its part of the state into a folder in the memory of its host, which the launcher created
+// (run_copies.h). While the next steps run, ranks of other hosts copy that part over the network and keep it too, so
+// the state survives the loss of a host. All ranks make the same calls in the same order.
 //
-//   <memory>/<epoch>-<rank>-of-<ranks>/checkpoint-<step>   a part, which is there complete or not at all
+//   <memory>/<epoch>-<rank>-of-<ranks>/checkpoint-<step>   the part of one rank; it is complete or does not exist
 //
-// The parts of all ranks of one membership and step are a set. A set counts only if each of its parts is in the
-// memory of some host. An older one is deleted after a newer one is on all hosts that keep it.
+// <epoch> is the number of the membership: the launcher increases it each time it starts the ranks again. The parts of
+// all ranks of one membership and one step are a set. A set can be used only if each of its parts is in the memory of
+// some host. An older set is deleted after a newer set is on all hosts that keep its parts.
 #pragma once
 
 #include <map>
@@ -25,90 +26,97 @@ namespace hone {
 
 struct TrainSettings;
 
-// A part of a set.
+// The part of one rank in a set.
 struct CopyPart {
-  int64_t epoch = 1;        // of the membership that wrote it
-  int rank = 0, ranks = 1;  // there
-  int64_t step = 0;
+  int64_t epoch = 1;        // number of the membership that wrote it
+  int rank = 0, ranks = 1;  // the rank that wrote it, and the number of ranks, in that membership
+  int64_t step = 0;         // optimizer steps done
 
+  // Its folder and path, relative to the memory folder.
   std::string folder() const { return fmt::format("{}-{}-of-{}", epoch, rank, ranks); }
   std::string path() const { return fmt::format("{}/checkpoint-{}", folder(), step); }
-  // The part of a folder of that name, without its step; none: it is of something else.
+  // Reads the name of a folder; the result's step is 0. nullopt: the name is not one of folder().
   static std::optional<CopyPart> of_folder(const std::string& name);
 };
 
 struct CopySet {
-  CopyPart first;            // of rank 0
-  std::vector<int> holders;  // by part: a rank of the present membership that has it in its memory
+  CopyPart first;            // the part of rank 0
+  std::vector<int> holders;  // for each part, a rank of the present membership on whose host it is
 };
 
-// The newest set, of parts by the present rank that has them. Its first part is on the host of rank 0, which
-// cannot be lost: it serves the control plane.
+// The newest complete set; nullopt: none. held[r]: the parts in the memory of the host of the present rank r. Only sets
+// count whose first part is on the host of rank 0: this host cannot be lost, because it runs the control plane.
 std::optional<CopySet> newest_copy_set(const std::vector<std::vector<CopyPart>>& held);
 
-// The ranks whose parts `rank` keeps too: of the hosts before its own, at most `copies` of them. `hosts`: by rank.
+// The ranks whose parts `rank` copies to its host: ranks of the `copies` hosts before its own, cyclically. The ranks
+// of a host divide this work. `hosts`: the host of each rank.
 std::vector<int> copied_ranks(const std::vector<std::string>& hosts, int rank, int64_t copies);
 
 struct CopyOptions {
-  std::string memory;        // folder of this host; "": none
-  std::string address = {};  // of this host for the others; "": there are none
-  std::string token = {};
-  int64_t hosts = 0;  // asked for, that have each part: hosts_of_copies()
+  std::string memory;  // the memory folder of this host; "": none
+  // The address of this host for other hosts; "": there are no other hosts.
+  std::string address = {};
+  std::string token = {};  // the secret with which ranks read each other's parts
+  int64_t hosts = 0;  // number of hosts that keep each part; 0: the default of hosts_of_copies()
 };
 
 class HostCopies {
  public:
-  // Null: a host has no memory for copies. Errors: those of the ranks and of PeerServer::open().
+  // Meets the other hosts and finds the parts in their memory. Null: some host has no memory folder. `ranks` must
+  // outlive the result. Errors: those of the ranks and of PeerServer::open().
   static Result<std::shared_ptr<HostCopies>> open(RunRanks& ranks, CopyOptions options);
-  // For a run with these settings; null too if it makes no copies.
+  // Opens the copies of a run with these settings. Null also if --memory_save_steps is 0.
   static Result<std::shared_ptr<HostCopies>> open(const TrainSettings& s);
   ~HostCopies();
   HostCopies(const HostCopies&) = delete;
 
-  // The set to continue from: the newest when this was opened.
+  // The set to continue from: the newest one when this object was opened. nullopt: there was none.
   const std::optional<CopySet>& newest() const { return newest_; }
-  // Its first part, a path of rank 0's host.
+  // The path of the first part of newest(), on the host of rank 0. newest() must be set.
   std::string newest_path() const { return memory_ + "/" + newest_->first.path(); }
-  // Opens it. Tensors have the names of the session's states. The objects are valid as long as this one. Errors: H2212, those of
-  // other hosts.
+  // Verifies and opens the set newest(), which must be set. Tensors have the names of the session's states. The result
+  // is valid as long as this object. Errors: H2212 a part is damaged; those of reading from other hosts.
   Result<ResumeState> open_newest();
 
-  // The folder into which this rank writes its part, as checkpoint-<step>.
+  // The folder into which this rank writes its part, under the name checkpoint-<step>.
   std::string own_folder() const {
     return memory_ + "/" + part_of(ranks_.share().rank, 0).folder();
   }
-  // All ranks have written that part: other hosts copy it from now on.
+  // Starts copying the parts of `step` to the other hosts, in the background. Call it after all ranks have written
+  // their parts. If parts stay on one host only, deletes older copies at once.
   Status spread(int64_t step);
-  // Waits until the step of spread() is on all hosts that keep it, and deletes older ones. One that fails is
-  // deleted instead, with a warning. False: a host has no room for it. Errors: a rank is lost.
+  // Waits until the copies that spread() started are complete, and deletes older ones. If copying failed, warns and
+  // deletes the new copies instead. Does nothing if spread() was not called. False: the memory of a host is full.
+  // Errors: a rank is lost.
   Result<bool> settle();
-  // Deletes all copies.
+  // Deletes all copies in the memory of all hosts. All ranks call it.
   Status drop();
 
  private:
   HostCopies(RunRanks& ranks, CopyOptions options);
-  Status meet();  // the other hosts, and finds the parts
-  Status find_parts();
+  Status meet();        // exchanges addresses with the other hosts
+  Status find_parts();  // sets newest_
   CopyPart part_of(int64_t rank, int64_t step) const;
   PeerStore& store_of(int rank);
   bool leads_host() const;
-  // Deletes copies in the memory of this host that are of another membership or of an earlier step.
+  // Deletes copies in the memory of this host that belong to another membership or to a step before `first`.
   Status keep_from(int64_t first) const;
   Status verify(const CopySet& set) const;
 
   RunRanks& ranks_;
   const std::string memory_, address_, token_;
   const int64_t asked_hosts_;
-  int64_t copies_ = 0;  // of a part, besides its own host's
+  int64_t copies_ = 0;  // number of other hosts that keep each part
   struct Place {
-    std::string host, name, address;  // host: a word that differs for each
+    // host: the host's name and memory folder, different for each host. name: the host's name.
+    std::string host, name, address;
     int port = 0;
   };
   std::vector<Place> places_;  // by rank
   std::optional<CopySet> newest_;
-  std::map<int, std::unique_ptr<PeerStore>> stores_;
-  std::vector<int> sources_;  // ranks whose parts this one keeps
-  int64_t spreading_ = -1;    // step
+  std::map<int, std::unique_ptr<PeerStore>> stores_;  // by rank
+  std::vector<int> sources_;  // ranks whose parts this rank copies to its host
+  int64_t spreading_ = -1;    // the step that is being copied; -1: none
   std::unique_ptr<PeerServer> server_;
   std::unique_ptr<BackgroundSave> copying_;
 };

@@ -1,5 +1,5 @@
-// A run that another program started: its tensors under the names of this run, and the differences between
-// the two.
+// Continues a run that another program started, such as PyTorch: renames the tensors of its checkpoint to hone's names,
+// and warns of differences between the two runs.
 #pragma once
 
 #include "learn/checkpoint/training_checkpoint.h"
@@ -7,11 +7,12 @@
 
 namespace hone {
 
-// Gives the tensors of the checkpoint the names that the run has for them, as far as they are there. The
-// names in a checkpoint may have a prefix, equal for all weights, such as "model." of a Lightning module.
-// `states`: names of the optimizer's states. Warns of other arguments of the optimizer and of another
-// number of steps. H2405: the checkpoint's optimizer keeps states that this run's does not. Does nothing
-// if the checkpoint is hone's own.
+// Renames the tensors of the checkpoint `from` to the names that this run uses. Tensors that the checkpoint does not
+// have stay missing. All names of weights in the checkpoint may have one common prefix, such as "model." of a
+// Lightning module. `checkpoint`: its path, for messages. `states`: names of this run's optimizer states. Warns if
+// arguments of the optimizer or the number of steps differ. Does nothing if hone wrote the checkpoint. Errors: H2405
+// the checkpoint's optimizer has states that this run's optimizer does not have, or numbers its weights in an unknown
+// way.
 Status settle_import(ResumeState& from, const std::string& checkpoint, const TrainSettings& s,
                      TrainTask& task, const std::vector<std::string>& states);
 

@@ -1,24 +1,24 @@
-// The ledger of settings that decide the results of a run. A setting says it in its line of a
-// settings.def (Setting::decides), by these words:
+// Compares the settings of two starts of a run, to tell whether its results can be the same. Each setting has words in
+// its line of a settings.def (Setting::decides) that tell which part of the results it decides:
 //
-//   nothing     output, logs, the place of things
-//   bits        its value is compared; the default for a setting that names none
-//   source      which rows are taken: files, data sets, how many
+//   nothing     no results: only output, logs, and where files are
+//   bits        any results: two values count as different results; the default for a setting that has no word
+//   source      which rows are used: files, data sets, their number
 //   reading     how a row is read from a file; prepared rows no longer depend on it
-//   rows        how texts become rows of tokens; prepared rows have to agree
+//   rows        how texts become rows of tokens; prepared rows must have the same value
 //   tokenizer   the tokenizer; prepared rows hold its hash
 //   order       the order in which steps take rows
 //   length      the number of steps
 //   model       the model's config
 //   update      the arithmetic of the optimizer
 //   machine     kernels, and the rows of a micro-batch
-//   evaluation  results and times of evaluations; it matters if they choose the model that stays
-//   answers     the answers of the trained model; kept with it (learn/pretrained/trained_task.h)
+//   evaluation  results and times of evaluations; they matter only if evaluations choose the model that is kept
+//   answers     the answers of the trained model; saved with the model (learn/pretrained/trained_task.h)
 //
-// A fingerprint (TrainTask::fingerprint) holds the values of all settings that decide something,
-// and their effects: the hash of the rows, the resolved optimizer, ... A setting that is not `bits`
-// counts as changed only if its effect has changed: --optim adam without weight decay is --optim
-// adamw_torch.
+// A fingerprint (TrainTask::fingerprint) is a JSON object. Its key "settings" holds the values of these settings by
+// word; its other keys hold their effects: the hash of the rows, the resolved optimizer, ... A setting with a word
+// other than `bits` counts as changed only if its effect has changed. For example, --optim adam without weight decay
+// equals --optim adamw_torch.
 #pragma once
 
 #include <string>
@@ -30,32 +30,35 @@
 
 namespace hone {
 
-// Whether the setting's line has this word.
+// Whether the setting has this word.
 bool decides(const Setting& setting, std::string_view word);
 
-// "settings" of a fingerprint: by word the names and values of the schema's settings.
+// The value of the fingerprint's key "settings": {word: {name of a setting: value}}.
 Json ledger_of(const Schema& schema);
 
-// Names and values of the settings with this word; those without a value are left out.
+// Names and values of the settings with this word. Settings whose value is null are left out.
 Json settings_that_decide(const Schema& schema, std::string_view word);
 
-// Effects of the settings with these words.
-Json update_effect(const TrainSettings& s);      // "update"
-Json evaluation_effect(const TrainSettings& s);  // "evaluation"; null: they choose nothing
+// The effects of the settings with the words "update" and "evaluation", for the fingerprint.
+Json update_effect(const TrainSettings& s);
+// null: evaluations do not choose the model that is kept.
+Json evaluation_effect(const TrainSettings& s);
 
-// A setting, or, where no setting explains it, the key of the fingerprint.
+// A difference between two fingerprints.
 struct Difference {
+  // The setting that differs or, if no setting explains the difference, the key of the fingerprint.
   std::string name;
-  Json then, now;
+  Json then, now;  // the two values
   // For messages: "another 'learning_rate'", or "other training rows".
   std::string other() const;
-  // "0.01 then, 0.02 now"; "" of a hash or an object, which people cannot read.
+  // "0.01 then, 0.02 now"; "" if the values are hashes or objects, which people cannot read.
   std::string values() const;
   // "'learning_rate' was 0.01 and is 0.02 now", or "the run had other training rows".
   std::string text() const;
 };
-// In order of names. Values that only one of the two holds are not compared: fingerprints of
-// earlier versions hold less. With `machine` false, facts of the machine alone are left out.
+// The differences between two fingerprints, in the order of their names. A value that only one of them has is not
+// compared: fingerprints of earlier versions of hone have fewer values. `machine` false: leaves out differences of the
+// machine.
 std::vector<Difference> differences(const Json& then, const Json& now, bool machine = true);
 
 }  // namespace hone

@@ -9,23 +9,24 @@
 namespace hone {
 
 struct LoggedImage {
-  std::string tag;  // "train_images/1"
-  std::string png;
-  int64_t width = 0, height = 0;
+  std::string tag;                // "train_images/1"
+  std::string png;                // bytes of a PNG file
+  int64_t width = 0, height = 0;  // pixels
 };
 
 struct LoggedText {
   std::string tag, markdown;
 };
 
-// Vectors of rows with their labels and small images.
+// Embeddings of rows with their labels and small images, for TensorBoard's projector.
 struct LoggedEmbeddings {
-  int64_t width = 0;                             // floats of a row
+  int64_t width = 0;                             // floats of a row's embedding
   std::vector<float> values;                     // [rows, width]
   std::vector<std::string> columns;              // names of the labels, at least two
   std::vector<std::vector<std::string>> labels;  // [rows][columns]
-  std::string sprite;  // PNG of a square grid: an image of a row after the other
-  int64_t image_side = 0;
+  // Bytes of a PNG file: a square grid with the image of each row, row by row from the left.
+  std::string sprite;
+  int64_t image_side = 0;  // width and height of one image in the grid, in pixels
 
   int64_t rows() const { return std::ssize(labels); }
 };

@@ -1,4 +1,4 @@
-// The axes of --mesh: "data=2,tensor=4".
+// Reads --mesh, such as "data=2,tensor=4", and arranges the ranks of a run in its axes.
 #pragma once
 
 #include <optional>
@@ -11,20 +11,25 @@ namespace hone {
 class RunRanks;
 struct TrainSettings;
 
+// The number of ranks on each axis.
 struct MeshAxes {
-  std::optional<int64_t> data = {};  // none: what the others leave
+  std::optional<int64_t> data = {};  // nullopt: the number of all ranks divided by the other axes
   int64_t tensor = 1, pipeline = 1;
 };
-// Errors: H0203, whose remedy ends with `wanted`.
+// Reads the text of a mesh; "" gives the defaults. `wanted`: the end of the remedy, such as "a product of 8". Errors:
+// H0203 the text is not a mesh.
 Result<MeshAxes> read_mesh(const std::string& text, const std::string& wanted);
+// H0203 for the mesh `text`, with the reason `why`.
 Error bad_mesh(const std::string& text, const std::string& why, const std::string& wanted);
 
-// Gives the ranks of a run the axes of its mesh, and the groups of --mics_shard_size. All ranks call it. Errors:
-// H0203; H2432 they do not fit the number of ranks, or a setting does not combine with them.
+// Sets the axes of the mesh and the groups of --mics_shard_size in settings.ranks. All ranks call it. Errors: H0203 the
+// mesh cannot be read; H2432 mesh or groups do not fit the number of ranks or another setting, or the mesh has a
+// pipeline.
 Status set_mesh(const TrainSettings& settings);
 
-// The ranks of a group that cuts states (--mics_shard_size), of these ranks, whose mesh is set; 0: all of them.
-// `local_ranks`: of a machine. Errors: H2432.
+// The number of ranks of a group that divides the states among its ranks (--mics_shard_size); 0: all ranks divide them.
+// `ranks`: their axis `tensor` must be set. `local_ranks`: ranks of a machine. Errors: H2432 the group does not fit the
+// number of ranks, ZeRO stage 0 or the axis `tensor`.
 Result<int64_t> shard_ranks(const TrainSettings& settings, const RunRanks& ranks,
                             int64_t local_ranks);
 

@@ -1,5 +1,5 @@
-// The learning rate by evaluations: PyTorch's ReduceLROnPlateau, which --lr_scheduler_type reduce_lr_on_plateau names.
-// After more than `patience` evaluations in a row that are not better than the best by the threshold, the
+// A learning rate that follows evaluations: PyTorch's ReduceLROnPlateau (--lr_scheduler_type reduce_lr_on_plateau).
+// After more than `patience` evaluations in a row that are not better than the best one by more than `threshold`, the
 // rate is multiplied by `factor`.
 #pragma once
 
@@ -11,15 +11,16 @@ namespace hone {
 
 class Plateau {
  public:
-  // `arguments`: --lr_scheduler_kwargs, checked by the schedule's form; defaults are PyTorch's.
+  // `rate`: the first learning rate. `arguments`: --lr_scheduler_kwargs, which Schedule::make has checked; the defaults
+  // are PyTorch's.
   Plateau(double rate, const Json& arguments);
 
   double rate() const { return rate_; }
-  // After an evaluation.
+  // Call this after each evaluation. `metric`: value of the metric that compares evaluations.
   void evaluated(double metric);
 
-  // For a checkpoint. restore() ignores null and throws Json::exception for anything that state() did not
-  // write.
+  // The state for a checkpoint. restore() does nothing for null, and throws Json::exception for a value that state()
+  // did not write.
   Json state() const;
   void restore(const Json& state);
 
@@ -31,7 +32,8 @@ class Plateau {
   int64_t patience_, cooldown_;
   double rate_;
   std::optional<double> best_;
-  int64_t bad_in_row_ = 0, cooling_ = 0;  // evaluations
+  // Evaluations in a row without an improvement; evaluations until they are counted again (cooldown).
+  int64_t bad_in_row_ = 0, cooling_ = 0;
 };
 
 }  // namespace hone

@@ -1,7 +1,7 @@
-// The ranks that train a model together, as a run sees them: its place among them, and messages by
-// which all decide alike. The ranks make the same calls in the same order.
+// The ranks (processes or threads) that train a model together: the place of this rank among them, and messages with
+// which all of them make the same decisions. All ranks must make the same calls in the same order.
 //
-//   const Json at = HONE_TRY(ranks.decide("the place to continue from", find));  // by rank 0
+//   const Json at = HONE_TRY(ranks.decide("the place to continue from", find));  // rank 0 calls find()
 #pragma once
 
 #include <memory>
@@ -23,26 +23,28 @@ class Backend;  // engine/device/backend.h
 class RunRanks {
  public:
   RunRanks();  // a run of one rank
-  // A run of which one rank is here. The machines of the others may be missing.
+  // A run whose only present rank is this one. world.full_ranks may be larger, while other machines are missing.
   explicit RunRanks(const World& world);
-  // A rank of a plan, which exchanges nothing. `local_ranks`: on one host.
+  // A rank of a run that is only planned: it sends no messages. `local_ranks`: ranks on one host.
   RunRanks(const Share& share, int64_t local_ranks);
-  // `messages` and `group` must outlive it, and so must `control`, which may be null: the progress of
-  // collectives and host work goes there.
+  // A rank of a run on several ranks. `messages`: for short messages. `group`: for tensors. `control`: the control
+  // plane, which gets the progress of collectives and host work; may be null. All three must outlive this object.
   RunRanks(const World& world, KeyValues& messages, Group& group, ControlClient* control = nullptr);
   RunRanks(const RunRanks&) = delete;
   ~RunRanks();
 
-  const Share& share() const { return share_; }
-  // The two axes of a mesh: ranks of `tensor` divide products and share rows; ranks of `data` have rows of their
-  // own. The rank of the run is data().rank * tensor().ranks + tensor().rank.
+  const Share& share() const { return share_; }  // this rank among all ranks of the run
+  // This rank's place on the two axes of the mesh. Ranks of the axis `tensor` have the same rows and divide matrix
+  // products; ranks of the axis `data` have different rows. The rank of the run is data().rank * tensor().ranks +
+  // tensor().rank.
   Share data() const { return {share_.rank / tensor_ranks_, share_.ranks / tensor_ranks_}; }
   Share tensor() const { return {share_.rank % tensor_ranks_, tensor_ranks_}; }
-  // The ranks of `tensor` that have parts of weights each; with --split_invariant they divide rows of products
-  // instead, and states are cut between all ranks of the run.
+  // This rank among the ranks that each have a part of the weights: the axis `tensor`. With --split_invariant the axis
+  // `tensor` divides rows of products instead of weights: the result is then one rank.
   Share parts() const { return cuts_over_all_ ? Share{} : tensor(); }
-  // Groups of `data` that cut states (--mics_shard_size), one after another: this rank in its group, and the group
-  // among the groups. Each group has all states.
+  // The ranks of the axis `data` form groups of consecutive ranks; the ranks of a group divide the states, and each
+  // group has all states (--mics_shard_size). shard(): this rank in its group. replica(): its group among the groups.
+  // With --split_invariant and an axis `tensor`, all ranks of the run are one group.
   Share shard() const {
     if (cuts_over_all_) return share_;
     const int64_t n = shard_ranks_ > 0 ? shard_ranks_ : data().ranks;
@@ -53,48 +55,53 @@ class RunRanks {
     const Share all = data(), own = shard();
     return {all.rank / own.ranks, all.ranks / own.ranks};
   }
-  // The number of the run's ranks is a multiple. cuts_over_all: see parts().
+  // Sets the size of the axis `tensor`, which must divide the number of ranks. cuts_over_all: with --split_invariant;
+  // see parts() and shard().
   void set_tensor_ranks(int64_t ranks, bool cuts_over_all = false) {
     tensor_ranks_ = ranks;
     cuts_over_all_ = cuts_over_all && ranks > 1;
   }
-  void set_shard_ranks(int64_t ranks) { shard_ranks_ = ranks; }  // 0: all; divides data().ranks
-  // Ranks of the whole run, which decide the rows of a step; more than share().ranks while machines
-  // are missing.
+  // Sets the number of ranks of such a group, which must divide data().ranks. 0: all of them are one group.
+  void set_shard_ranks(int64_t ranks) { shard_ranks_ = ranks; }
+  // The number of ranks when no machine is missing. It decides the rows of a step. It is larger than share().ranks
+  // while machines are missing.
   int64_t full_ranks() const { return full_ranks_; }
-  // Number of the membership: after the first one, the run continues after a crash.
+  // Number of the membership, from 1. A number above 1 means that the run continues after a crash.
   int64_t epoch() const { return epoch_; }
-  bool alone() const { return share_.alone(); }
-  bool leads() const { return share_.rank == 0; }
+  bool alone() const { return share_.alone(); }    // there is no other rank
+  bool leads() const { return share_.rank == 0; }  // this is rank 0
   const std::string& host() const { return host_; }
-  // The address of this host that all other ranks reach; "": all are on this host, or it is unknown.
+  // The address of this host for the ranks of other hosts; "": all ranks are on this host, or the address is unknown.
   const std::string& address() const { return address_; }
   void set_address(std::string address) { address_ = std::move(address); }
-  int64_t local_ranks() const { return local_ranks_; }  // on this host
-  Group* group() const { return group_; }               // null: alone
-  // Ranks that are threads of this process, whose devices run each program with collectives together, as one:
-  // all of them run programs of one shape. The backend of this rank's device; take_backend() gives it once.
+  int64_t local_ranks() const { return local_ranks_; }  // number of ranks on this host
+  Group* group() const { return group_; }               // null: there is no other rank
+  // For ranks that are threads of one process: their devices run each program with collectives together, so all of them
+  // must run it in the same shape. set_backend() stores the backend of this rank's device. take_backend() returns it
+  // once; afterwards, or if none was stored, null.
   void set_backend(std::unique_ptr<Backend> backend);
   std::unique_ptr<Backend> take_backend();
-  bool in_one_process() const { return in_one_process_; }
-  ControlClient* control() const { return control_; }  // for HostWork; may be null
+  bool in_one_process() const { return in_one_process_; }  // set_backend() was called
+  ControlClient* control() const { return control_; }      // for HostWork; may be null
 
-  // The values of all ranks, by rank. `what` appears in messages. These values go over the control
-  // plane: a rank may be late for any reason, as long as it lives. Errors: those of the control plane.
+  // Returns the values of all ranks, by rank. `what`: description of the value, for messages. The values go over the
+  // control plane, which waits for a slow rank as long as the rank is alive. Errors: those of the control plane.
   Result<std::vector<Json>> gather(std::string_view what, const Json& mine);
-  // The value that rank 0 makes. If it fails, all ranks return its Error.
+  // Calls `make` on rank 0 and returns its value on all ranks. If `make` fails, all ranks return its Error. Also the
+  // errors of gather().
   Result<Json> decide(std::string_view what, FunctionRef<Result<Json>()> make);
-  // Returns the first failure by rank on all of them.
+  // Returns on all ranks the Error of the lowest rank whose `mine` is an Error; Ok if there is none. Also the errors of
+  // gather().
   Status agree(std::string_view what, const Status& mine);
-  // The last Error of decide() or agree() was another rank's.
+  // Whether the last Error of decide() or agree() came from another rank.
   bool was_told_error() const { return was_told_error_; }
-  // Requests a stop on all ranks if a signal waits on one (base/core/held_stop.h).
+  // Requests a stop on all ranks if a signal has requested one on any rank (base/core/held_stop.h).
   Status share_stops();
 
-  // Tells the control plane that a step has ended, which took this time. Slow ranks are found by it.
+  // Tells the control plane that step `step` has ended and took `seconds`. The control plane finds slow ranks by it.
   void end_step(int64_t step, double seconds);
 
-  // The bytes of all ranks, by rank, of any length. They go where tensors go.
+  // Returns the bytes of all ranks, by rank; their lengths may differ. They are sent as tensors are, over group().
   Result<std::vector<std::string>> gather_bytes(std::string_view mine);
 
  private:
@@ -116,9 +123,8 @@ class RunRanks {
   std::unique_ptr<Watch> watch_;  // null without a control plane
 };
 
-// Facts of a run that all ranks share: an object of names and values. Refuses ranks whose facts differ
-// from those of rank 0, and names the facts. `facts`: by rank, with the name of the host as "host".
-// Errors: H2430.
+// H2430 if the facts of a rank differ from those of rank 0; the message names the facts. `facts`: a JSON object of
+// names and values for each rank. Its member "host" is the name of the host and is not compared.
 Status check_equal_facts(const std::vector<Json>& facts);
 
 }  // namespace hone

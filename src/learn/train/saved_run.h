@@ -1,5 +1,5 @@
-// The tensors and files of a checkpoint, and how they are written: at once by one rank, or by each
-// rank its part.
+// Writes checkpoints and final models: their tensors and files. With one rank, that rank writes everything; with
+// several, each rank writes its part of the tensors.
 #pragma once
 
 #include "learn/checkpoint/training_checkpoint.h"
@@ -8,37 +8,40 @@
 
 namespace hone {
 
-// Tensors of the session in a checkpoint.
+// The tensors of a checkpoint. They read the states of the session when they are written, until copy() is called.
 struct SavedTensors {
-  std::vector<TensorData> weights, moments;
+  std::vector<TensorData> weights, moments;  // moments: optimizer states
 
-  bool host_reads(const Session& s) const;
-  // From now on they are in `memory`.
+  bool host_reads(const Session& s) const;  // the host can read all these states directly
+  // Copies the tensors into `memory`; they are then read from there. `memory` must have copied_bytes() of each and stay
+  // valid.
   Status copy(const Session& s, std::span<std::byte> memory);
 };
 
-// `moments`: names of the optimizer's states that are saved too.
+// The task's weights and the states named `moments`.
 SavedTensors saved_tensors(TrainTask& task, const std::vector<std::string>& moments);
 
-// The content of a checkpoint besides files of the model.
+// The content of a checkpoint, except the files of the model.
 struct SavedRun {
   SavedTensors tensors;
-  Json state;                 // null: without what is needed to continue
-  std::string trainer_state;  // the file's text
+  Json state;                 // the state to continue from; null: only the model is saved
+  std::string trainer_state;  // text of trainer_state.json
 };
 
-// Writes checkpoint-<step> into the folder; calls `all_read` when the tensors have been read. On several
-// ranks all call it: each writes its part, without any other rank's help, and rank 0 the manifest
-// after it knows all parts.
+// Writes the checkpoint <folder>/checkpoint-<step> and returns its path. With one rank, calls `all_read` when all
+// tensors have been read. With several ranks, all call this function: each writes some of the files, no rank
+// sends tensors to another, and rank 0 writes the manifest last; `all_read` is not called. Errors: those of the store,
+// on all ranks.
 Result<std::string> write_checkpoint(RunRanks& ranks, const std::string& folder, int64_t step,
                                      TrainTask& task, const SavedRun& saved,
                                      const std::function<void()>& all_read);
-// Writes the states that this rank holds as checkpoint-<step> into the folder, under their names in the session,
-// with its share of those that all ranks hold; rank 0 also what else is needed to continue. All ranks call it.
+// Writes this rank's part of an in-memory checkpoint (host_copies.h) as <folder>/checkpoint-<step>: the states that
+// only this rank has, and its share of the states that all ranks have. Tensors have their names in the session. Rank 0
+// also writes the other files that are needed to continue. All ranks call it.
 Status write_part_of_run(RunRanks& ranks, const std::string& folder, int64_t step, TrainTask& task,
                          const SavedRun& saved);
-// Writes the weights of the final model into the folder: rank 0 alone, or, if they are cut between the
-// ranks, each rank some of the files.
+// Writes the weights of the final model into the folder. If ranks have different parts of the weights, each rank writes
+// some of the files; otherwise rank 0 writes them. All ranks call it.
 Status write_model(RunRanks& ranks, const std::string& folder, TrainTask& task);
 
 }  // namespace hone

@@ -1,19 +1,19 @@
-// The learning rate of each step, by a schedule of the shelf (schedules/schedule_form.h).
+// The learning rate of each step, from the schedule that --lr_scheduler_type names (schedules/schedule_form.h).
 #pragma once
 
 #include "learn/train/schedules/schedule_form.h"
 
 namespace hone {
 
-// nullptr: no schedule has that name.
+// The schedule of this name; nullptr: there is none.
 const ScheduleForm* find_schedule(const std::string& name);
 std::vector<std::string> schedule_names();
 
 class Schedule {
  public:
-  // Errors: H2401 an argument that the schedule does not take or lacks.
+  // Errors: H2401 there is no schedule of this name, or one of its arguments is unknown, missing or wrong.
   static Result<Schedule> make(const ScheduleOptions& options);
-  // The rate of the step after `done` steps.
+  // The learning rate of the step that follows after `done` steps.
   double rate(int64_t done) const { return rate_(static_cast<double>(done)); }
 
  private:
@@ -22,8 +22,8 @@ class Schedule {
   Rate rate_;
 };
 
-// warmup_steps of TrainingArguments: a number of steps from 1 on, a share below; warmup_ratio is
-// the older spelling of the share.
+// The number of warm-up steps. `warmup_steps`: from 1 on, a number of steps; below 1, a share of all steps.
+// `warmup_ratio`: a share of all steps, used if warmup_steps is 0. Both as in Transformers' TrainingArguments.
 int64_t resolve_warmup(double warmup_steps, double warmup_ratio, int64_t total_steps);
 
 }  // namespace hone

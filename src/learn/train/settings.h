@@ -1,4 +1,4 @@
-// The settings of every training task as a plain struct.
+// The settings of training that all tasks have, as a plain struct.
 #pragma once
 
 #include <memory>
@@ -11,9 +11,10 @@
 
 namespace hone {
 
-// Names on the shelves of optimizers and schedules (optimizer_choice.cc, schedule.cc).
+// Names of all optimizers and schedules (optimizer_choice.cc, schedule.cc).
 std::vector<std::string> optimizer_names();
-std::string optimizer_arguments();  // "sgd: momentum, dampening; ..." of those that have some
+// The arguments of each optimizer that has some, for help: "sgd: momentum, dampening; ...".
+std::string optimizer_arguments();
 std::vector<std::string> schedule_names();
 
 class RunRanks;
@@ -27,17 +28,18 @@ struct TrainSettings {
 #define HONE_BIND_IN_CC
 #include "base/settings/fields.inc"
 
-  // The ranks of the run, never null: one alone unless the command sets others.
+  // The ranks of the run, never null. By default one rank; the command sets others.
   std::shared_ptr<RunRanks> ranks;
-  // Rows of a batch of all ranks of the whole run together.
+  // Rows of a batch of all ranks together, when no machine is missing: per_device_train_batch_size times the ranks with
+  // different rows.
   int64_t batch_rows() const;
-  // The most rows of a batch on one rank: per_device_train_batch_size, more while machines are missing.
+  // The most rows of a batch on one rank: per_device_train_batch_size, or more while machines are missing.
   int64_t rank_rows() const;
 
-  // The name of the device to train on.
+  // The name of the device to train on: "cpu" with --use_cpu, else --device.
   std::string device_here() const { return use_cpu ? "cpu" : device; }
   bool shuffles() const { return shuffle && train_sampling_strategy == "random"; }
-  // Spaces of offloaded values, and the folder of the file for values on disk.
+  // The spaces of offloaded values.
   Offload offload() const {
     return {.moments = home_of(offload_optimizer_device),
             .params = home_of(offload_param_device),
@@ -52,14 +54,14 @@ struct TrainSettings {
     r.share = activation_memory_budget;
     return r;
   }
-  // Whether --allow names the finding.
+  // Whether --allow names this finding, such as "zero_loss".
   bool allows(std::string_view finding) const {
     return std::find(allow.begin(), allow.end(), finding) != allow.end();
   }
   // Whether weights are kept only in bf16.
   bool pure_bf16() const { return dtype == "bfloat16"; }
   bool computes_in_bf16() const { return bf16 || pure_bf16(); }
-  // Only with --fp16.
+  // The options of the loss scale; nullopt without --fp16.
   std::optional<LossScaleOptions> loss_scale_options() const {
     if (!fp16) return {};
     return LossScaleOptions{.fixed = loss_scale,
@@ -69,20 +71,23 @@ struct TrainSettings {
                             .consecutive_hysteresis = consecutive_hysteresis,
                             .least = min_loss_scale};
   }
-  // Steps between log entries of a run of `total` steps, or below 1 a share of them: the given
-  // value, else a round number that gives about 50 entries.
+  // The steps between log entries; a value below 1 is a share of all steps. logging_steps if it is set, else a round
+  // number that gives about 50 entries. `total`: steps of the run.
   double logging_interval(int64_t total) const;
-  // Steps between evaluations; evaluations cost time, so their usual number does not adapt.
+  // The steps between evaluations: eval_steps, else logging_steps, else 500. The default does not depend on the length
+  // of the run, because evaluations cost time.
   double evaluation_interval() const {
     return eval_steps > 0 ? eval_steps : logging_steps > 0 ? logging_steps : 500;
   }
-  // skip, stop or rollback.
+  // The action after a step whose loss or gradients are not finite: "skip", "stop" or "rollback".
   std::string non_finite_policy() const {
     return non_finite == "auto" ? (fp16 ? "skip" : "stop") : non_finite;
   }
+  // The folder of the file for values offloaded to disk.
   const std::string& offload_folder() const {
     return offload_optimizer_nvme_path.empty() ? output_dir : offload_optimizer_nvme_path;
   }
+  // The space of a value of --offload_*_device: "none" (the device), "cpu" (the host) or "nvme" (the disk).
   static Space home_of(const std::string& device) {
     if (device == "none") return Space::device;
     return device == "cpu" ? Space::host : Space::disk;

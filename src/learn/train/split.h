@@ -1,4 +1,4 @@
-// The split of an optimizer step's rows into micro-batches, which decides how sums are rounded.
+// The split of an optimizer step's rows into micro-batches. It decides the order of sums, and so how they are rounded.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 namespace hone {
 
 struct Split {
-  int64_t rows = 0;    // of a micro-batch; for different lengths: of an average one
-  bool whole = false;  // a step is one micro-batch and one program
+  int64_t rows = 0;    // rows of a micro-batch; if rows differ in length, of an average micro-batch
+  bool whole = false;  // true: a step is one micro-batch and one program
   bool operator==(const Split&) const = default;
 };
 

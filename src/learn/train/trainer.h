@@ -1,12 +1,12 @@
-// The training loop: optimizer steps, logging, evaluation, checkpoints, resume. It knows no task:
-// TrainTask gives it gradients, metrics and the model's files.
+// The training loop: optimizer steps, logging, evaluation, checkpoints, resume. It works for every task: the interface
+// TrainTask gives it the steps, the metrics and the files of the model.
 //
-// On several ranks every rank has a Trainer, and all take the same decisions: each follows from values
-// that are equal on all of them, or rank 0 takes it for all. Rank 0 alone writes logs, results and the
-// model; all write checkpoints.
+// With several ranks, each rank has a Trainer, and all of them make the same decisions: a decision depends only on
+// values that are equal on all ranks, or rank 0 makes it for all. Only rank 0 writes logs, results and the model; all
+// ranks write checkpoints.
 //
-// A run that is killed at any moment and started again with the same settings ends with the same
-// bits: everything that a step depends on is a function of (seed, step, row) or in the checkpoint.
+// A run that is killed at any moment and started again with the same settings ends with bit-identical weights:
+// everything that a step depends on is a function of (seed, step, row) or is in the checkpoint.
 #pragma once
 
 #include <cmath>
@@ -36,33 +36,38 @@ namespace hone {
 struct Difference;
 class HostCopies;
 
+// The results of one optimizer step, of all ranks together.
 struct StepSums {
-  double loss = 0;               // of the whole optimizer step, per label token (or row)
-  int64_t tokens = 0, rows = 0;  // for pairs, tokens of the sources
-  int64_t all_tokens = 0;        // for pairs, of both sides
-  double grad_norm = 0;          // before clipping; of an applied update
-  double data_seconds = 0;       // time that the step waited for its rows
-  bool without_labels = false;   // nothing to learn, and no loss
-  bool stopped = false;  // a signal came before the last micro-batch: the sums are not the step's
+  double loss = 0;  // mean over the step's label tokens (or rows), without the loss scale
+  // Tokens on the first axis (source tokens, if there are targets); rows.
+  int64_t tokens = 0, rows = 0;
+  int64_t all_tokens = 0;       // tokens on all axes
+  double grad_norm = 0;         // norm of all gradients before clipping, without the loss scale
+  double data_seconds = 0;      // time that the step waited for its rows
+  bool without_labels = false;  // the step has no label, so nothing to learn
+  // A stop request came before the last micro-batch. The step did not update the weights, and the sums are incomplete.
+  bool stopped = false;
 
   bool finite() const { return std::isfinite(loss) && std::isfinite(grad_norm); }
 };
 
 // Arguments of an update besides its gradients.
 struct StepUpdate {
-  double rate = 0;        // the learning rate
-  int64_t number = 1;     // of the update, from 1: skipped steps have none
-  double loss_scale = 1;  // loss and norm of the sums are unscaled
+  double rate = 0;        // learning rate
+  int64_t number = 1;     // number of the update, from 1; skipped steps are not counted
+  double loss_scale = 1;  // factor of the loss during the step; 1: none
 };
 
 // The cause of a loss or gradient that is not finite.
 struct NotFiniteStep {
-  std::string first;  // the value; "": every value of the step is finite
-  // Places of the rows that hold it, or of all rows of its micro-batch: "train.csv:7". At most a
-  // few; the last one then counts the others.
+  // Description of the first value that is not finite; "": every value of the step is finite.
+  std::string first;
+  // Places of the rows that caused it or, if these are unknown, of all rows of its micro-batch: "train.csv:7". If there
+  // are many, the last entry is the number of the others: "and 3 rows more".
   std::vector<std::string> rows;
 };
 
+// The work of a task, for the Trainer.
 class TrainTask {
  public:
   virtual ~TrainTask() = default;
@@ -70,216 +75,233 @@ class TrainTask {
   virtual const StepCount& steps() const = 0;
   virtual int64_t train_rows() const = 0;
 
-  // Runs optimizer step `step` (from 0): forward and backward of every micro-batch, and the update,
-  // which changes nothing unless loss and norm are finite. Returns between micro-batches, before
-  // the update, if a stop is requested.
+  // Runs optimizer step `step` (from 0): forward and backward of every micro-batch, and the update. The update changes
+  // nothing unless loss and norm are finite. If a stop is requested, returns between two micro-batches, before the
+  // update, with StepSums::stopped.
   virtual Result<StepSums> take_step(int64_t step, const StepUpdate& update) = 0;
-  // Repeats that step, which changed nothing, and checks every value.
+  // Repeats the step that take_step() ran last, which must have changed nothing, and checks every value.
   virtual Result<NotFiniteStep> why_not_finite(int64_t step, const StepUpdate& update) = 0;
 
-  virtual bool can_evaluate() const = 0;
-  // Metrics without the prefix "eval_": loss, accuracy, ..., and the number of rows as "samples".
-  // Empty if a stop was requested before the end.
+  virtual bool can_evaluate() const = 0;  // there are rows to evaluate
+  // Evaluates and returns the metrics without the prefix "eval_": loss, accuracy, ..., and the number of rows as
+  // "samples". An empty object if a stop was requested before the end.
   virtual Result<OrderedJson> evaluate() = 0;
-  // Values for the log besides loss, norm and rate, of the steps since the last call. All ranks call it.
+  // The task's own values for the log, of the steps since the last call. All ranks call it.
   virtual Result<OrderedJson> logged() { return OrderedJson::object(); }
-  // Images for the log, made since the last call.
+  // The images for the log that were made since the last call.
   virtual LogMedia take_media() { return {}; }
 
-  // Saves config and tokenizer. The trainer saves the weights that weight_names() lists.
+  // Writes the model's files except the weights, such as config and tokenizer, into a folder.
   virtual Status save_model_files(const std::string& folder) = 0;
-  // The same for the model of a run that has ended, and its tensors: an adapter may have another form than in a
-  // checkpoint.
+  // Writes the files of the final model, and returns the tensors of its weights from those of the session. They may
+  // differ from those of a checkpoint: an adapter may be saved in another form.
   virtual Status save_finished_files(const std::string& folder) { return save_model_files(folder); }
   virtual std::vector<TensorData> finished_tensors(std::vector<TensorData> weights) {
     return weights;
   }
+  // Names of the weights to save, which are states of the session. The Trainer writes them.
   virtual std::vector<std::string> weight_names() const = 0;
-  virtual std::string weights_stem() const { return "model"; }  // of their file: model.safetensors
-  // A second name for that weight in a saved model; "": none.
+  // Name of their file without its extension: "model" gives model.safetensors.
+  virtual std::string weights_stem() const { return "model"; }
+  // A second name under which a saved model has this weight again; "": none.
   virtual std::string second_name(const std::string&) const { return ""; }
-  // The name of a weight in a saved model.
+  // The name of this weight in a saved model.
   virtual std::string saved_name(const std::string& name) const { return name; }
-  // Tensors beside the weights that a saved model has as they are.
+  // Other tensors to write unchanged into a saved model.
   virtual Result<std::vector<TensorData>> other_tensors() const {
     return std::vector<TensorData>{};
   }
-  virtual double flops_of_step(
-      const StepSums& sums) const = 0;  // as Transformers counts total_flos
-  // Names that other programs may give to a weight, best first, by its name.
+  // Floating-point operations of a step, counted as Transformers counts total_flos.
+  virtual double flops_of_step(const StepSums& sums) const = 0;
+  // By name of a weight: the names that other programs may give it in a checkpoint, the most likely first.
   virtual std::map<std::string, std::vector<std::string>> other_names() const { return {}; }
-  // The trained weights in the order in which PyTorch's optimizers number them; nullopt: it is not known.
   struct NumberedWeight {
     std::string name;
     bool decays = true;  // weight decay applies
   };
+  // The trained weights in the order in which PyTorch's optimizers number them; nullopt: the order is unknown.
   virtual std::optional<std::vector<NumberedWeight>> numbered_weights() const { return {}; }
-  // The place of the next step's rows in streamed data; null if a step's rows follow from its
-  // number. Saved with a checkpoint and given back by seek(); `name` (the checkpoint) appears in
-  // messages.
+  // The place of the next step's rows in streamed data, to save in a checkpoint. Null if the rows of a step follow from
+  // its number.
   virtual Json data_place() const { return nullptr; }
+  // Continues streamed data at a place from data_place(). `name`: the checkpoint, for messages.
   virtual Status seek(const Json& place, const std::string& name) {
     (void)place, (void)name;
     return Ok{};
   }
-  // Memory for a copy of everything that a checkpoint saves of the session (copied_bytes() of
-  // each), to write from while steps change the states; empty: none.
+  // Memory for a copy of all states that a checkpoint saves (copied_bytes() of each). The checkpoint is written from
+  // the copy while steps change the states. Empty: no copy is made.
   virtual std::span<std::byte> save_copy() { return {}; }
-  // Facts that decide the results (ledger.h). Compared on resume.
+  // The facts that decide the results of the run (ledger.h). They are compared when the run is resumed.
   virtual Json fingerprint() const = 0;
 };
 
-// The start of a run, from the settings and the output folder.
+// The place from which a run starts, found from the settings and the output folder.
 struct TrainStart {
-  std::string checkpoint;      // to resume; "": a new run
-  std::optional<Split> split;  // of the resumed run, if the checkpoint has it
-  bool finished = false;       // the folder holds a run that ended, and `checkpoint` is its last
-  Json ended;                  // fingerprint of that run
-  std::vector<std::string> discard;  // checkpoints of an earlier run; deleted when training begins
-  std::shared_ptr<RunLock> lock;     // of the folder, from here to the end of the run
-  std::shared_ptr<HostCopies> copies;  // in memory; null: none are made
-  bool in_memory = false;              // `checkpoint` is the newest of them
+  std::string checkpoint;      // the checkpoint to resume from; "": a new run
+  std::optional<Split> split;  // the split that the checkpoint has; nullopt: none
+  // The output folder holds a run that ended. `checkpoint` is then its newest checkpoint, "" if it has none.
+  bool finished = false;
+  Json ended;  // the fingerprint of the run that ended; null: none
+  // Checkpoints of an earlier run, to delete when training starts.
+  std::vector<std::string> discard;
+  std::shared_ptr<RunLock> lock;       // the lock of the output folder; only on rank 0
+  std::shared_ptr<HostCopies> copies;  // in-memory checkpoints (host_copies.h); null: none are made
+  bool in_memory = false;              // `checkpoint` is an in-memory checkpoint
 };
 
 struct TrainOutcome {
   OrderedJson metrics;       // train_loss, train_runtime, ...
-  int stopped_by = 0;        // the signal that ended the run early, or 0
-  bool out_of_time = false;  // limit_seconds() ended it early
-  int64_t steps_done = 0;
+  int stopped_by = 0;        // number of the signal that ended the run early; 0: none
+  bool out_of_time = false;  // limit_seconds() ended the run early
+  int64_t steps_done = 0;    // steps of this call of train()
 };
 
 class StepProfile;
 
 class Trainer {
  public:
+  // Settings and task must outlive the trainer.
   Trainer(const TrainSettings& settings, TrainTask& task, Schedule schedule);
 
-  // Takes the folder, and repairs the remains of a killed process in it. Errors: H2410,
-  // H2403 the folder holds other files or another process trains into it, H2408 there is no
-  // checkpoint and the settings require one, those of the checkpoint room.
+  // Finds the checkpoint to start from. Locks the output folder and repairs what a killed process left in it. Errors:
+  // H2410 settings do not fit together; H2403 the folder holds other files, or another process trains into it; H2408
+  // there is no checkpoint and --resume_from_checkpoint requires one; those of learn/checkpoint.
   static Result<TrainStart> find_start(const TrainSettings& settings);
 
-  // Training stops, as after a signal, before a step that would end later than this from now; at
-  // least one step runs.
+  // Limits the time of training, counted from this call: training stops, as after a signal, before a step that would
+  // end later. At least one step runs.
   void limit_seconds(double seconds, Clock& clock = system_clock());
 
   void add_callback(std::unique_ptr<TrainCallback> c) { callbacks_.push_back(std::move(c)); }
 
-  // Restores weights, moments, place and log from the checkpoint, if there is one. True: the run
-  // has ended already, perhaps by early stopping, and nothing is left to train. Errors: H2403 a run
-  // with other settings, or of more steps, ended in the folder, H2405 the newest checkpoint is of other rows or another
-  // model, and was not named; it comes before weights are loaded.
+  // Restores weights, optimizer states, place in the data and log from the checkpoint, if there is one. True: the run
+  // had ended before, perhaps by early stopping, and nothing is left to train. Errors: H2403 a run with other
+  // settings, or of more steps, ended in the folder; H2405 the newest checkpoint is of other rows or another model and
+  // --resume_from_checkpoint does not name it, or it has no optimizer state. H2405 comes before weights are loaded.
   Result<bool> begin(const TrainStart& start);
 
-  // Trains to the last step, then saves the model into output_dir with trainer_state.json; with
-  // --load_best_model_at_end the best one. Errors: H2406, H2411 and those of the task and the
-  // callbacks. H2428, H2429. H0109 after a stop request means that stop, also in evaluate().
+  // Trains to the last step, then saves the model and trainer_state.json into output_dir; with
+  // --load_best_model_at_end, the best model. If a signal or limit_seconds() ends training early, saves a checkpoint
+  // and no model. Errors: H2406 a loss or gradient is not finite; H2411 an evaluation does not have the metric for the
+  // best model; H2428 the run learns nothing; H2429 the output folder disappeared; those of the task and the
+  // callbacks. A read that a stop request interrupts (H0109) counts as the stop, not as an error; so in evaluate()
+  // too.
   Result<TrainOutcome> train();
 
-  // Evaluates, appends to the log, returns the metrics with their prefix; empty, and nothing
-  // logged, if a stop was requested before the end.
+  // Evaluates, adds the metrics to the log, and returns them with the prefix "eval_". If a stop was requested before
+  // the end, returns an empty object and adds nothing to the log.
   Result<OrderedJson> evaluate();
 
-  // The training metrics of a run that has ended (begin() returned true), from train_results.json;
-  // null if that file no longer exists.
+  // The training metrics of a run that had ended before (begin() returned true), from train_results.json; null if that
+  // file no longer exists.
   OrderedJson ended_metrics() const;
   // Loads the weights of the model in the output folder, to evaluate it or to predict with it.
   Status load_ended();
 
-  // Writes train_results.json or eval_results.json and merges them into all_results.json.
+  // Writes <which>_results.json, such as train_results.json, and adds the metrics to all_results.json. Only rank 0
+  // writes.
   Status write_results(const std::string& which, const OrderedJson& metrics);
-  Status write_state();
-  // Marks the output folder as finished. H2429.
+  Status write_state();  // writes trainer_state.json; only rank 0 writes
+  // Marks the output folder as finished. H2429 the folder disappeared.
   Status finish();
 
  private:
   static Result<TrainStart> find_in_folder(const TrainSettings& settings, const HostCopies* copies);
   Result<ResumeState> open_verified(const std::string& checkpoint) const;
   Status resume(const TrainStart& start);
-  // `in_memory`: weights have the names of the session.
+  // `in_memory`: weights in the checkpoint have the session's names, not those of a saved model.
   Status load_states(const ResumeState& from, const std::string& checkpoint, bool in_memory);
-  // Restores everything but tensors. H2405: the state cannot be read.
+  // Restores everything except tensors. H2405: the state cannot be read.
   Status restore(const ResumeState& from, const std::string& checkpoint);
+  // Adds the settings that differ to continued_.
   void note_continued(const Json& now, const std::vector<Difference>& differ);
-  Json run_facts() const;  // the fingerprint, and how the run was continued
+  Json run_facts() const;  // the fingerprint, and continued_ as "continued"
+  // The number of steps of an interval, which is a number of steps or, below 1, a share of all steps.
   int64_t steps_of(double interval) const;
   bool every(double interval, int64_t step) const;
-  // After step done_:
+  // Whether something is due after the step with number done_:
   bool ends_epoch() const;
   bool log_is_due() const;
   bool evaluation_is_due() const;
   bool save_is_due(bool new_best) const;
   RunPlace place() const;
   Status log_step(double rate, double grad_norm);
-  Status append_log(const OrderedJson& logs);  // and calls the callbacks
-  Result<bool> evaluate_in_training();         // true: the best so far
-  // Parts of train(), which counts in a Progress.
+  Status append_log(const OrderedJson& logs);  // also calls the callbacks
+  Result<bool> evaluate_in_training();         // true: this evaluation is the best so far
+  // Counts of one call of train(). The functions below are its parts.
   struct Progress {
-    int64_t first = 0;  // step at which train() was called
-    double begun = 0;   // time of the call, in seconds
-    int64_t tokens = 0, rows = 0;
-    double step_seconds = 0;  // of the last step
-    double data_seconds = 0;  // that steps waited for rows
+    int64_t first = 0;             // number of steps done when train() was called
+    double begun = 0;              // time of the call, in seconds
+    int64_t tokens = 0, rows = 0;  // sums over the steps
+    double step_seconds = 0;       // time of the last step
+    double data_seconds = 0;       // total time that steps waited for rows
   };
   Status take_folder();
   Status evaluate_first();
   Status run_steps(StepProfile& profile, Progress& p, TrainOutcome& outcome);
-  Result<bool> out_of_time(const Progress& p);  // for one more step
+  Result<bool> out_of_time(const Progress& p);  // true: there is no time for one more step
   Result<std::optional<StepSums>> take_step(const StepUpdate& update);
   void count_step(const StepSums& sums, double seconds, Progress& p);
   OrderedJson train_metrics(const Progress& p) const;
   bool stops_early() const;
-  // Puts averages of the weights in their places, if there are any and they are not there yet; true: it did.
+  // Exchanges weights and their averages, if there are averages and they are not exchanged yet. True: it did.
   Result<bool> use_averages();
-  Status leave_averages(bool used);
-  Status after_loading(int64_t updates);  // of a checkpoint
+  Status leave_averages(bool used);  // `used`: the result of use_averages()
+  // Call this after a checkpoint was loaded. `updates`: number of updates that it had made.
+  Status after_loading(int64_t updates);
   StepUpdate next_update() const;
-  Status not_finite(const StepSums& sums);          // Ok: the step counts; an Error ends the run
-  Status roll_back(Error why);                      // the same
-  Result<std::string> newest_to_roll_back() const;  // a checkpoint; "": none
-  Error why_not_finite(const StepSums& sums);       // H2406, or why the cause cannot be found
-  // H2403, H2429 with the checkpoint of the current state in another folder.
+  // Act on a step that is not finite. Ok: the run continues, and the step counts. An Error ends the run.
+  Status not_finite(const StepSums& sums);
+  Status roll_back(Error why);
+  Result<std::string> newest_to_roll_back() const;  // path of a checkpoint; "": none
+  // H2406 with the cause, or the Error because of which the cause cannot be found.
+  Error why_not_finite(const StepSums& sums);
+  // H2403: another process has taken the output folder. H2429: the folder disappeared; the current state was then
+  // saved as a checkpoint in another folder, which the Error names.
   Status check_folder();
   Status keep_elsewhere(Error why);
   std::string checkpoint_path(int64_t step) const;
   Status load_best();
   Status save_model();
-  // `extra`: saved only because the run stops here. It does not count for save_total_limit, and is
-  // deleted after the next one or the end of the run.
-  // In a bucket it is written while training continues. The next update waits until the states are
-  // copied; without memory for the copy, until they are written. finish_save() waits for the end
-  // and calls the callbacks. A checkpoint that cannot be written is skipped; kSavesMissed in a row
-  // are fatal. `last`: no step follows.
+  // Saves a checkpoint of the current state. `extra`: it is saved only because the run stops here. Such a checkpoint
+  // does not count for save_total_limit, and is deleted after the next checkpoint or at the end of the run. `last`: no
+  // step follows. A checkpoint in a bucket is written while training continues. The next update waits until the states
+  // are copied or, without memory for the copy, until they are written. finish_save() waits for the end and calls the
+  // callbacks. A checkpoint that cannot be written is skipped; the run ends after kSavesMissed failures in a row.
   Status save_checkpoint(bool extra, bool last);
-  // The work after the save that finish_save() ends. last_save: the last save of a run, which is
-  // tried even after kSavesMissed failures.
+  // Waits for the end of the current save. `next`: what follows. last_save: the last save of the run, which is tried
+  // even after kSavesMissed failures.
   enum class Next { steps, last_save, end };
   Status finish_save(Next next);
-  // save_checkpoint() and finish_save(), with their time added to save_seconds_ or
-  // last_save_seconds_.
+  // Calls save_checkpoint() and adds its time to save_seconds_ or last_save_seconds_.
   Status save_in_training(bool extra, bool last);
-  // A copy in memory, for a start after a crash (host_copies.h). If memory takes none, the run continues
-  // without.
   bool memory_save_is_due() const;
+  // Saves an in-memory checkpoint (host_copies.h). If there is not enough memory, the run continues without them.
   Status save_in_memory();
+  // Calls finish_save() and adds its time to save_seconds_ or last_save_seconds_.
   Status finish_in_training(bool last);
   double save_seconds() const;  // time that steps waited for checkpoints, including the current one
+  // A checkpoint that is being saved.
   struct Saving {
-    std::unique_ptr<BackgroundSave> job;  // null: it was written at once
+    // Null: the checkpoint was written before training continued.
+    std::unique_ptr<BackgroundSave> job;
     RunPlace place;
     std::string path;
     bool extra = false;
-    int64_t best_step = 0;  // BestModel::checkpoint_step once it is written
+    int64_t best_step = 0;  // the value of BestModel::checkpoint_step after it is written
     struct Done {
-      double seconds = 0;     // writing time
+      double seconds = 0;     // time to write it
       Status deleted = Ok{};  // result of deleting older checkpoints after it
     };
-    std::shared_ptr<Done> done = std::make_shared<Done>();  // the job's, until it has ended
+    // The job writes into it until it has ended.
+    std::shared_ptr<Done> done = std::make_shared<Done>();
   };
   Status after_save(const Saving& saving, Status written, Next next);
-  int64_t best_with_this(bool extra) const;  // that best_step
+  // The value of Saving::best_step; agreed: rank 0 decides it.
+  int64_t best_with_this(bool extra) const;
   Result<int64_t> agreed_best_with_this(bool extra) const;
-  // A checkpoint that could not be deleted is logged; the run continues.
+  // Logs a checkpoint that could not be deleted. The run continues.
   void after_deletion(const Status& deleted);
   Status delete_at_end();
   Status drop_extra_checkpoints();
@@ -294,12 +316,14 @@ class Trainer {
   TrainTask& task_;
   Schedule schedule_;
   int64_t done_ = 0;
-  bool evaluation_due_ = false;    // a signal cut short the evaluation after step done_
-  bool trained_ = false;           // train() was called: metrics say the epoch
-  int64_t skipped_ = 0;            // of the steps done
-  int64_t not_finite_in_row_ = 0;  // not solved by a lower loss scale
+  bool evaluation_due_ = false;  // a signal cut short the evaluation after step done_
+  bool trained_ = false;         // train() was called, so metrics include the epoch
+  int64_t skipped_ = 0;          // number of the steps done that were skipped
+  // Steps in a row that were not finite and not solved by a lower loss scale.
+  int64_t not_finite_in_row_ = 0;
+  // The last rollback. to: number of updates that its checkpoint had made. times: rollbacks to it in a row.
   struct {
-    int64_t to = -1, times = 0;  // updates made then; times in a row
+    int64_t to = -1, times = 0;
   } rolled_back_;
   std::optional<LossScale> loss_scale_;
   std::optional<Plateau> plateau_;  // of a schedule that follows evaluations
@@ -312,18 +336,20 @@ class Trainer {
   int64_t last_evaluated_ = -1, last_saved_ = -1;
   BestModel best_;
   Callbacks callbacks_;
-  std::string continued_from_;  // the checkpoint, or ""
-  // Each time that the run was continued with other settings: {"step", "settings": [{"name", "then", "now"}]}.
+  std::string continued_from_;  // the checkpoint that the run was resumed from; "": a new run
+  // An entry for each time that the run was continued with other settings:
+  // {"step", "settings": [{"name", "then", "now"}]}.
   Json continued_ = Json::array();
-  std::shared_ptr<HostCopies> copies_;  // in memory; null: none are made
+  std::shared_ptr<HostCopies> copies_;  // in-memory checkpoints; null: none are made
   std::vector<std::string> discard_;
   std::shared_ptr<RunLock> lock_;
   std::optional<Saving> saving_;
-  int saves_missed_ = 0;                             // in a row
-  bool left_over_ = false;                           // parts of checkpoints may be in the folder
-  double save_seconds_ = 0, last_save_seconds_ = 0;  // waits of training since train()
+  int saves_missed_ = 0;    // failed saves in a row
+  bool left_over_ = false;  // parts of checkpoints may be in the folder
+  // Time that training waited for checkpoints since train() was called; for the last checkpoint.
+  double save_seconds_ = 0, last_save_seconds_ = 0;
   Clock* clock_ = &system_clock();
-  double deadline_ = std::numeric_limits<double>::infinity();  // of clock_
+  double deadline_ = std::numeric_limits<double>::infinity();  // time of clock_
 };
 
 Result<Schedule> make_schedule(const TrainSettings& s, int64_t total_steps);

@@ -1,4 +1,4 @@
-// Shared by the sources of class Trainer.
+// Internal: functions that the source files of class Trainer share.
 #pragma once
 
 #include <cmath>
@@ -9,9 +9,10 @@
 
 namespace hone {
 
+// Rounds x to a multiple of 1 / digits: digits 100 rounds to two digits after the point.
 inline double round_to(double x, double digits) { return std::round(x * digits) / digits; }
 
-// Whether a request to stop interrupted a read.
+// Whether the Error is that of a read that a stop request interrupted.
 inline bool is_cut_short(const Error& e) { return stop_signal() && e.is(err::kInterrupted); }
 
 }  // namespace hone

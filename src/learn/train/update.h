@@ -1,33 +1,40 @@
-// The optimizer step as a program: norm of all gradients, clipping, the rule over all weights.
+// Builds the program of an optimizer's update: the norm of all gradients, clipping, and the optimizer's rule for all
+// weights. The rule is the optimizer's op, such as Adam's formula. The update is a program of its own, or is appended
+// to a program of forward and backward (a whole step).
 //
-//   inputs  lr f64[], step i64[] (1 for the first); with a loss scale loss_scale f64[], the factor
-//           in gradients and loss
-//   states  <weight>, grad.<weight> (read; in a whole step the gradients are values), the rule's
-//           own: exp_avg.<weight>, ... (zero at first)
-//   output  grad_norm f64[], before clipping, of gradients without the loss scale; if it is not
-//           finite, no state changes. Without clipping and all_or_nothing only groups with such
-//           gradients keep their states
+//   inputs   lr f64[]            learning rate
+//            step i64[]          number of the update, from 1
+//            loss_scale f64[]    only with a loss scale: the factor that gradients and loss contain
+//   states   <weight>
+//            grad.<weight>       read; in a whole step the gradients are values of the program instead
+//            exp_avg.<weight>... states of the rule; zeros at first
+//   output   grad_norm f64[]     norm before clipping, without the loss scale
+//
+// If grad_norm is not finite, no state changes. Without clipping (max_grad_norm 0) and without all_or_nothing, only the
+// groups of weights whose gradients are not finite keep their states.
 //
 // With more than one rank (UpdateOptions::share; shared_update.h) also:
 //
-//   inputs  stop f64[] (1 if this rank was asked to stop, else 0); local_loss f64[], the loss of this
-//           rank's micro-batches (in a whole step it is the program's own loss)
-//   outputs loss f64[], the sum of the ranks' losses, and stops f64[], of their stop flags: equal on
-//           all ranks, as grad_norm is. In a whole step the loss is f64[] instead of f32[]
+//   inputs   stop f64[]          1 if this rank received a stop request, else 0
+//            local_loss f64[]    the loss of this rank's micro-batches; in a whole step the program's own loss is used
+//   outputs  loss f64[]          sum of the ranks' losses; in a whole step it replaces the output f32[]
+//            stops f64[]         sum of the ranks' inputs `stop`
 //
-// With split_invariant local_loss is local_losses f64[units_per_rank()], the loss of each of the
-// rank's units, 0 where it has none, and an output losses f64[units] has those of all units in their
-// order.
+// These outputs and grad_norm are equal on all ranks.
 //
-// Every rank runs the update in every step, even if its loss is not finite: the sum of the losses then
-// keeps all states as they are, on all ranks.
+// With split_invariant there is the input local_losses f64[units_per_rank()] instead of local_loss: the loss of each of
+// the rank's units, 0 for a unit that it does not have. The additional output losses f64[units] has the losses of all
+// units in their order.
 //
-// The rule is one node for each group of weights of at most 64 MiB. Without clipping (max_grad_norm
-// 0) and all_or_nothing it waits only for the gradients of its group, so the gradients of the whole
-// model need not exist at the same time (as in LOMO, arXiv 2306.09782). A larger weight has a node
-// for each part of its rows, and so have the rule's states (ShardSpec), if the rule works on each
-// element by itself; if the states are blocks of elements, each part holds whole blocks. A group
-// has a node for each of the optimizer's rules. Groups and parts change no bit.
+// Every rank runs the update in every step, even if its loss is not finite. The sum of the losses is then not finite,
+// so no rank changes its states.
+//
+// The rule is one node for each group of weights of at most 64 MiB. Without clipping and without all_or_nothing this
+// node waits only for the gradients of its group, so the gradients of the whole model need not exist at the same time
+// (as in LOMO, arXiv 2306.09782). If a weight is larger and the rule works on each element by itself, the weight has a
+// node for each part of its rows, and the rule's states are divided into the same parts (ShardSpec). If a state has an
+// element for each block of the weight's elements, each part has whole blocks. An optimizer with two rules has a node
+// for each rule in a group. Groups and parts do not change any bit of the results.
 #pragma once
 
 #include <string>
@@ -38,22 +45,21 @@
 
 namespace hone {
 
-// Checks that an optimizer for some layers has at least one. H2409.
+// H2409 if the optimizer needs --optim_target_modules and no weight is a target.
 Status check_targets(const std::vector<UpdateWeight>& weights, const TrainSettings& s);
 
-// Checks that the optimizer updates weights in bf16, if there are any. H2409.
+// H2409 if some weights are kept only in bf16, and the optimizer or --ema_decay does not support that.
 Status check_weight_types(const std::vector<UpdateWeight>& weights, const TrainSettings& s);
 
-// States of the optimizer, in the order of its op's operands: the state's name, a dot and the
-// weight's. States of a second rule come after them.
+// All optimizer states, named "<kind>.<weight>", in the order of the op's operands. The states of the optimizer's
+// second rule follow, then the averages of --ema_decay.
 std::vector<OptimizerState> update_states(const std::vector<UpdateWeight>& weights,
                                           const UpdateOptions& options);
 
-// A program of its own, for gradients that are states.
+// Builds the update as a program of its own, named "update". Its gradients are states.
 Program build_update(const std::vector<UpdateWeight>& weights, const UpdateOptions& options);
-// Appends the update to a program of forward and backward whose outputs are the loss and the
-// gradients "grad.<weight>" (differentiate); these are no longer outputs. The bits equal those of
-// two programs.
+// Appends the update to a program of forward and backward with the outputs `loss` and "grad.<weight>" (differentiate).
+// Removes the outputs "grad.<weight>". The results have the same bits as with two programs.
 void append_update(Program& program, const std::vector<UpdateWeight>& weights,
                    const UpdateOptions& options);
 

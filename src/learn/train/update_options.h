@@ -1,4 +1,4 @@
-// The optimizer of a run and what its update program depends on.
+// The options of the update program (update.h): the optimizer, its arguments, and the ranks that share the update.
 #pragma once
 
 #include <string>
@@ -10,51 +10,55 @@
 namespace hone {
 
 struct UpdateOptions {
-  std::string optimizer = "adamw_torch";  // a name of the shelf (optimizers/optimizer.h)
+  std::string optimizer = "adamw_torch";  // a name from Optimizer::names (optimizers/optimizer.h)
   Attrs attrs = {{"beta1", 0.9}, {"beta2", 0.999}, {"eps", 1e-8}, {"weight_decay", 0.0}};
-  double max_grad_norm = 1;          // 0: no clipping
-  bool scaled = false;               // the loss has a scale
-  bool all_or_nothing = false;       // a gradient that is not finite keeps all states as they are
-  uint64_t seed = 42;                // of the rule's random numbers, and of rounding
-  bool stochastic_rounding = false;  // of weights in bf16
-  double ema_decay = 0;              // of the averages of weights (kAverageState); 0: none
-  // Running statistics in f32, which forward passes move: averaged too.
+  double max_grad_norm = 1;  // largest norm of all gradients; 0: no clipping
+  bool scaled = false;       // the program has the input loss_scale
+  // True: if any gradient is not finite, no state changes. False: as update.h describes.
+  bool all_or_nothing = false;
+  uint64_t seed = 42;                // seed of the rule's random numbers and of stochastic rounding
+  bool stochastic_rounding = false;  // weights in bf16 are rounded stochastically
+  double ema_decay = 0;  // decay of the weights' averages (kAverageState); 0: no averages
+  // Name and shape of the model's running statistics in f32, which forward passes change. They are averaged too.
   std::vector<std::pair<std::string, Shape>> statistics = {};
-  double loraplus_lr_ratio = 1;  // LoRA+'s: times the rate of some weights (rate_factor)
-  int64_t group_bytes = int64_t{64} << 20;
-  DType gradients = DType::f32;  // type of gradients that are states (differentiate)
-  Share share = {};              // this process among those that train the weights together
-  // And among those that divide products: each weight, or a part, is on all of them.
+  double loraplus_lr_ratio = 1;  // LoRA+: factor of the learning rate of some weights (rate_factor)
+  int64_t group_bytes = int64_t{64} << 20;  // largest size of a group of weights (WeightGroup)
+  DType gradients = DType::f32;             // type of gradients that are states (differentiate)
+  Share share = {};                         // this rank among those that divide the states (ZeRO)
+  // This rank among those that divide matrix products. A weight is divided among them, or each of them has all of it.
   Share tensor = {};
-  // The group of `share` among the groups that have the same states and rows of their own (MiCS, arXiv 2205.00119).
+  // This rank's group `share` among the groups that each have all states, and different rows (MiCS, arXiv 2205.00119).
   Share replica = {};
-  int stage = 0;  // of ZeRO, 0 to 3: shared_update.h
-  // Sums whose order no number of ranks changes: micro-batches are units of fixed rows, unit k of a
-  // step on rank k mod ranks. Stage 2 or 3, also with one rank.
+  int stage = 0;  // ZeRO stage, 0 to 3: see shared_update.h
+  // --split_invariant: the order of sums does not depend on the number of ranks. A step's rows are cut into units;
+  // unit k is computed on rank k mod ranks. Needs stage 2 or 3, even with one rank.
   bool split_invariant = false;
-  int64_t units = 1;   // of a step, at most
-  int64_t copies = 1;  // ranks of `share`, one after another, that compute the same units
+  int64_t units = 1;   // most units of a step
+  int64_t copies = 1;  // number of consecutive ranks of `share` that compute the same units
+  // Most units of a rank in a step: the number of rounds.
   int64_t units_per_rank() const {
     const int64_t at_once = world().ranks / copies;
     return (units + at_once - 1) / at_once;
   }
-  // The ranks that have all states once.
+  // This rank among the ranks that together have all states once: `share` times `tensor`.
   Share owners() const {
     return {share.rank * tensor.ranks + tensor.rank, share.ranks * tensor.ranks};
   }
-  // All ranks of the run.
+  // This rank among all ranks of the run.
   Share world() const {
     return {replica.rank * owners().ranks + owners().rank, replica.ranks * owners().ranks};
   }
+  // Whether the program has the inputs and outputs for several ranks.
   bool is_shared() const { return split_invariant || !world().alone(); }
 };
 
-// A value of --optim that the schema has accepted; any other is a Bug.
+// The optimizer of this name, a value of --optim. An unknown name is a Bug: the schema must have refused it.
 const Optimizer& optimizer_named(const std::string& name);
-// The optimizer of --optim or --adafactor.
+// The optimizer of --optim; with --adafactor, Adafactor.
 const Optimizer& optimizer_of(const TrainSettings& s);
-// --optim, --optim_args and related settings, with the meaning of Transformers' Trainer. Errors:
-// H2409 an argument that the optimizer does not take.
+// The options from --optim, --optim_args and related settings, with the meaning of Transformers' Trainer. Leaves
+// `statistics`, `gradients` and the members for ranks and units at their defaults. Errors: H2409 an argument is unknown
+// or has a wrong value, or a setting does not fit the optimizer.
 Result<UpdateOptions> update_options(const TrainSettings& s);
 
 }  // namespace hone

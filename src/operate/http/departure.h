@@ -1,5 +1,4 @@
-// Records whether the client of a request has left, and calls a function then. Any thread may use
-// it.
+// Records that the client of a request has left, and calls a function when it leaves. Any thread may use the objects.
 #pragma once
 
 #include <atomic>
@@ -14,7 +13,8 @@ namespace hone {
 class Departure {
  public:
   bool gone() const { return gone_; }
-  // Calls `f` once, as soon as the client leaves; at once if it has left.
+  // Calls `f` once, on the thread that calls leave(). If the client has left already, calls `f` at once, on this
+  // thread. A later `f` replaces one that was not called yet.
   void on_gone(std::function<void()> f) {
     {
       std::lock_guard lock(mutex_);
@@ -25,6 +25,7 @@ class Departure {
     }
     f();
   }
+  // Records that the client has left. Later calls do nothing.
   void leave() {
     std::function<void()> f;
     {
@@ -41,7 +42,8 @@ class Departure {
   std::function<void()> f_;
 };
 
-// A WebClient, or a WebReply, whose owner says when the client has left.
+// Implements gone() and on_gone() of Base, which is WebClient or WebReply. The owner of the object calls left() when
+// the client has left.
 template <class Base>
 class Departing : public Base {
  public:

@@ -1,4 +1,4 @@
-// Error codes of the room: H330x.
+// Error codes of operate/http: H330x.
 #pragma once
 
 #include "base/core/error.h"

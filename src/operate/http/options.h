@@ -7,22 +7,26 @@
 namespace hone {
 
 struct HttpOptions {
-  std::string host = "127.0.0.1";                  // an address, or "localhost"
-  int port = 0;                                    // 0: a free one
-  std::string tls_certificate = {}, tls_key = {};  // PEM files; none: no TLS
-  size_t most_body_bytes = 16 << 20;               // a larger body gets status 413
-  // Bodies of all requests that are not answered yet; a request beyond that gets status 503 before
-  // its body is read. At least most_body_bytes.
+  std::string host = "127.0.0.1";                  // a numeric IP address, or "localhost"
+  int port = 0;                                    // 0: the kernel chooses a free port
+  std::string tls_certificate = {}, tls_key = {};  // paths of PEM files; both "": no TLS
+  size_t most_body_bytes = 16 << 20;               // a request with a larger body gets status 413
+  // Limit of the sum of the bodies of all unanswered requests. A request that would exceed it gets status 503 before
+  // its body is read. A value below most_body_bytes counts as most_body_bytes.
   size_t most_open_bytes = 64 << 20;
-  size_t most_header_bytes = 16 << 10;  // 431; HTTP/1: extensions of chunks too
-  size_t most_unsent_bytes = 4 << 20;   // of a slow reader; above this its connection ends
-  // Further connections are closed at once. Each connection takes a file descriptor: hone raises
-  // the process's limit (RLIMIT_NOFILE) as far as it may, and accepts fewer if that is not enough.
+  // A request with larger headers gets status 431. With HTTP/1 the limit applies to the extensions of chunks too.
+  size_t most_header_bytes = 16 << 10;
+  // Limit of the bytes of an answer in pieces that wait for a slow client. HTTP/1 closes the connection of a client
+  // above the limit, HTTP/2 closes only the stream of the answer.
+  size_t most_unsent_bytes = 4 << 20;
+  // Connections beyond this number are closed at once. Each connection takes a file descriptor: the server raises
+  // the process's limit (RLIMIT_NOFILE) as far as it may, and accepts fewer connections if that is not enough.
   size_t most_connections = 1024;
+  // Time limits. HTTP/1 ends the connection that exceeds one; HTTP/2 ends only the stream of a slow request or answer,
+  // and the connection only if it is idle or takes no bytes at all.
   double request_seconds = 30;  // from the first byte of a request to its last
-  double idle_seconds = 75;     // between two requests
-  double write_seconds = 30;    // for a client to read the pending bytes
-  // A connection that exceeds one of these times ends.
+  double idle_seconds = 75;     // between two requests of a connection
+  double write_seconds = 30;    // for a client to read the pending bytes of its answer
 };
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Clients for the tests of the server: bytes by hand, and nghttp2's own client.
+// Clients for the tests of the server: Client sends and reads plain bytes, Client2 speaks HTTP/2 through nghttp2.
 #pragma once
 
 #include <arpa/inet.h>
@@ -22,8 +22,8 @@
 
 namespace hone {
 
-// Threads of handlers that answer later. They hold replies, which use the server, so it must end
-// after them.
+// Threads of handlers that answer later. They hold replies, which use the server, so the server must end after the
+// threads.
 class LateAnswers {
  public:
   template <class Answer>
@@ -100,7 +100,7 @@ class Client2 : public Client {
     int status = 0;
     std::string body;
     bool closed = false;
-    uint32_t error = 0;  // with which the stream was closed
+    uint32_t error = 0;  // the HTTP/2 error code with which the stream was closed; 0: no error
   };
 
   // `window`: bytes of each stream that the server may send before the client takes them.
@@ -118,7 +118,7 @@ class Client2 : public Client {
   }
   ~Client2() { nghttp2_session_del(session_); }
 
-  // `ends`: false leaves the request unfinished, for more().
+  // Submits a request and returns the id of its stream. `ends` false: the request stays open until more().
   int32_t ask(const std::string& method, const std::string& path, const std::string& body = "",
               bool ends = true, const WebHeaders& more_headers = {}) {
     WebHeaders headers{

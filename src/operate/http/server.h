@@ -2,7 +2,7 @@
 // bytes; handlers run on it, and answer there or later from any thread.
 //
 //   auto server = HONE_TRY(HttpServer::start({.port = 8080}, handler));
-//   server->drain(30);                              // no new connections; open requests finish
+//   server->drain(30);                              // refuses connections; waits up to 30 s for open requests
 #pragma once
 
 #include <cstdint>
@@ -13,32 +13,33 @@
 
 namespace hone {
 
-// False: only this machine reaches a server that listens there.
+// Whether other machines can reach a server that listens at `host`: false for "localhost", for a loopback address, and
+// for a text that is not an address.
 bool is_reached_by_others(const std::string& host);
 
 class HttpServer {
  public:
-  // Binds and starts the thread. `names`: the flags of host and port, for errors. H3301 cannot
-  // listen, H3302 bad TLS files.
+  // Listens, and starts the thread. Error messages name `names` as the flags of the host and the port. Errors: H3301
+  // it cannot listen at this address; H3302 the TLS files cannot be used, or only one of them is given.
   static Result<std::unique_ptr<HttpServer>> start(const HttpOptions& options, WebHandler handler,
                                                    WebHooks hooks = {},
                                                    const std::string& names = "--host --port");
-  // Checks of what start() needs, before something is given up for it. H3302.
+  // Reads the TLS files as start() would, without starting. Error H3302: they cannot be used.
   static Status check_tls(const HttpOptions& options);
-  // H3301: the address cannot be listened at now.
+  // Listens for a moment. Error H3301: it cannot listen at this address now.
   static Status check_address(const HttpOptions& options, const std::string& names);
-  // Ends all connections. Replies must be destroyed before.
+  // Ends all connections. Destroy all WebReply objects of the server first.
   ~HttpServer();
-  // Stops answering. Replies still held elsewhere are safe to use and are discarded.
+  // Ends the server's thread. WebReply objects that exist may still be used: their answers are discarded.
   void stop();
 
-  int port() const;
+  int port() const;         // the port at which it listens
   std::string url() const;  // "http://127.0.0.1:8080"
 
-  // Refuses new connections, waits until open requests are answered, and ends idle connections.
-  // False: some requests were not answered in time.
+  // Refuses new connections, ends idle connections, and waits at most `seconds` until the open requests are answered.
+  // False: some connections were still open then.
   bool drain(double seconds);
-  int64_t requests() const;  // open ones
+  int64_t requests() const;  // number of requests that are not answered yet
 
  private:
   struct Impl;

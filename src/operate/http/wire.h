@@ -1,4 +1,5 @@
-// A connection's bytes, with or without TLS, for Beast's and Asio's asynchronous functions.
+// Parts that HTTP/1 and HTTP/2 share: the bytes of a connection with or without TLS, read and written by asynchronous
+// functions of Boost.Asio and Boost.Beast, and the state of the server.
 #pragma once
 
 #include <atomic>
@@ -26,7 +27,7 @@ namespace http = beast::http;
 // Called with the error, and with the number of bytes that were read or written.
 using WireDone = std::function<void(beast::error_code, size_t)>;
 
-// One connection. All its functions call `done` on the thread of the server.
+// The socket of one connection. Each function returns at once and calls `done` later, on the server's thread.
 class Wire {
  public:
   using executor_type = beast::tcp_stream::executor_type;
@@ -40,12 +41,13 @@ class Wire {
   beast::tcp_stream& tcp() { return tcp_; }
   bool has_tls() const { return tls_.has_value(); }
 
-  // TLS handshake, and TLS shutdown.
+  // The TLS handshake and the TLS shutdown. Call them only if has_tls().
   void handshake(std::function<void(beast::error_code)> done);
   void shutdown(std::function<void(beast::error_code)> done);
 
+  // Reads at least one byte, at most the size of `into`.
   void read_some(asio::mutable_buffer into, WireDone done);
-  // Writes all bytes of `first`, then all of `second`. They live until `done` is called.
+  // Writes all bytes of `first`, then all of `second`. The caller keeps both alive until `done` is called.
   void write(std::string_view first, std::string_view second, WireDone done);
 
  private:
@@ -53,32 +55,36 @@ class Wire {
   std::optional<asio::ssl::stream<beast::tcp_stream&>> tls_;
 };
 
-// State that the connections of a server share. Used only on the server's thread, except the
+// State that the connections of a server share. Only the server's thread may use it; any thread may use the atomic
 // counters.
 struct HttpShared {
   HttpOptions options;
   WebHandler handler;
   WebHooks hooks;
   bool draining = false;
-  std::atomic<int64_t> connections{0}, requests{0};
-  std::atomic<size_t> open_bytes{0};
+  std::atomic<int64_t> connections{0}, requests{0};  // open ones
+  std::atomic<size_t> open_bytes{0};                 // bytes that all OpenBytes count now
 
+  // The answer with which the admission hook refuses the request; nullopt: the request is admitted.
   std::optional<WebAnswer> refusal(const WebRequest& head) const {
     return hooks.admission ? hooks.admission(head) : std::nullopt;
   }
+  // Lets the refusal hook change `answer`.
   void finish_refusal(const WebRequest& head, WebAnswer& answer) const {
     if (hooks.refusal) hooks.refusal(head, answer);
   }
 };
 
-// The bytes of a request's body, counted from before they are read until the request is answered.
+// Counts the bytes of one request's body in HttpShared::open_bytes, from before they are read until the request is
+// answered.
 class OpenBytes {
  public:
   explicit OpenBytes(HttpShared& shared) : shared_(&shared) {}
   OpenBytes(OpenBytes&& o) noexcept : shared_(o.shared_), bytes_(std::exchange(o.bytes_, 0)) {}
   OpenBytes& operator=(OpenBytes&&) = delete;
   ~OpenBytes() { clear(); }
-  // Counts these bytes, if the total stays within most_open_bytes; else returns false.
+  // Counts further bytes and returns true. If the total of all requests would exceed most_open_bytes, counts nothing
+  // and returns false.
   bool add(size_t bytes) {
     const size_t most = shared_->options.most_open_bytes;
     if (shared_->open_bytes.fetch_add(bytes) + bytes > most) {
@@ -109,14 +115,14 @@ class HttpConnection {
   virtual void finish() = 0;
 };
 
-// Starts a connection. `begun`: first bytes, read before this call. The connection owns
+// Starts a connection. `begun` holds the bytes that were read from it before. The connection owns
 // itself, and decrements `connections` when it ends.
 std::shared_ptr<HttpConnection> start_http1(std::shared_ptr<Wire> wire, HttpShared& shared,
                                             beast::flat_buffer begun);
 std::shared_ptr<HttpConnection> start_http2(std::shared_ptr<Wire> wire, HttpShared& shared,
                                             beast::flat_buffer begun);
 
-// The first bytes of an HTTP/2 client.
+// The first bytes that every HTTP/2 client sends.
 inline constexpr std::string_view kHttp2Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 }  // namespace hone

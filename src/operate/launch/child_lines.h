@@ -1,4 +1,4 @@
-// Lines of several processes on one output: each begins with the name of its process.
+// Copies the output of several processes to one output. Each line begins with the name of its process.
 #pragma once
 
 #include <string>
@@ -10,11 +10,13 @@ namespace hone {
 
 class ChildLines {
  public:
-  // Copies whole lines of `from` to `to`, an open file of this process. Standard error has JSON lines for
-  // machines, with the rank as a label: these get no prefix.
+  // Reads from `from`, the end of a pipe, which becomes non-blocking. Writes whole lines, each after `prefix`, to `to`,
+  // an open file descriptor of this process. If `to` is standard error, lines that begin with '{' get no prefix:
+  // they are log lines in JSON, which have the rank as a label.
   ChildLines(FileDescriptor from, int to, std::string prefix);
   int fd() const { return from_.get(); }
-  // Copies the bytes that are there; false: the end of `from` was reached, and its last line is copied.
+  // Copies the bytes that can be read now. False: `from` has ended, and its last line is copied even without a line
+  // break.
   bool copy();
 
  private:
@@ -24,8 +26,9 @@ class ChildLines {
   std::string prefix_, partial_;
 };
 
-// Cuts `partial` after its last line break, or at its end with `all` or if it is long; returns the lines
-// before it, each with the prefix; with `spares_json` not those that begin with '{'.
+// Removes the whole lines from `partial` and returns them, each after `prefix`. The rest after the last line break is
+// taken as a line too if `all`, or if it is longer than 64 KiB. With `spares_json`, lines that begin with '{' get no
+// prefix.
 std::string take_lines(std::string& partial, const std::string& prefix, bool all,
                        bool spares_json = false);
 

@@ -1,4 +1,4 @@
-// Error codes of the room: H318x.
+// Error codes of operate/launch: H318x.
 #pragma once
 
 #include "base/core/error.h"

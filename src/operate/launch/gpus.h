@@ -9,16 +9,18 @@
 
 namespace hone {
 
-// The UUIDs of the GPUs of this host, in the order of the PCI bus; empty without NVIDIA's driver.
+// The UUIDs of the GPUs of this host that CUDA_VISIBLE_DEVICES lets this process use, in NVML's order (the PCI bus).
+// Empty without NVIDIA's driver.
 std::vector<std::string> gpu_uuids();
 
-// The words of CUDA_VISIBLE_DEVICES up to the first that names no device, as CUDA reads it; none: it is
-// not set.
+// The entries of CUDA_VISIBLE_DEVICES before the first one that is neither a number nor a UUID: CUDA ignores the
+// rest. nullopt: the variable is not set.
 std::optional<std::vector<std::string>> visible_devices();
 
-// CUDA_VISIBLE_DEVICES of each rank: a word of ours unchanged, because only CUDA knows the order of
-// numbers, else a UUID. Empty: nothing to set, there are no GPUs, or too few for ranks that do not
-// need one. Error H3181: too few for ranks that need one.
+// The value of CUDA_VISIBLE_DEVICES for each rank. `visible` is from visible_devices(): its entries are passed on
+// unchanged, because only CUDA knows the order of its numbers. Without `visible` the values are from `uuids`.
+// Empty: leave the variable as it is, because there are no GPUs, or fewer than ranks and `wants_gpus` is false.
+// Error H3181: there are fewer GPUs than ranks, and `wants_gpus`.
 Result<std::vector<std::string>> share_gpus(const std::optional<std::vector<std::string>>& visible,
                                             const std::vector<std::string>& uuids, int ranks,
                                             bool wants_gpus);

@@ -11,20 +11,24 @@ namespace hone {
 
 struct HostSlots {
   std::string host = {};
-  std::vector<int> slots = {};  // numbers of its devices, one for each rank
-  bool chosen = false;          // a flag chose among its slots
+  std::vector<int> slots = {};  // numbers of the host's devices, one for each rank, from 0
+  bool chosen = false;          // choose_slots() selected some of the host's slots
 };
 
-// Lines "worker-1 slots=8"; a host without slots has one. '#' begins a comment. Error H3184, with
-// name:line: a line has another form, a host appears twice, or there is none.
+// Parses the text of a hostfile: one host a line, as in "worker-1 slots=8". A host without "slots=" has one slot. '#'
+// begins a comment. `name` is the file's name for errors. Error H3184: a line has another form, a host appears twice,
+// or the text names no host.
 Result<std::vector<HostSlots>> parse_hostfile(std::string_view text, const std::string& name);
 
-// Keeps what DeepSpeed's --include "a@b:0,2" names, or drops what --exclude names; one of both.
-// Error H3184: a host or slot is not among `hosts`, nothing is left, or both are given.
+// Keeps the hosts and slots that `include` names, in the order of `include`, or removes those that `exclude` names.
+// Both have the form of DeepSpeed's --include: "a@b:0,2" is all of host a, and the slots 0 and 2 of host b. Both "":
+// all hosts stay. Error H3184: a text is malformed, a host or slot is not among `hosts`, nothing is left, or both are
+// given.
 Result<std::vector<HostSlots>> choose_slots(std::vector<HostSlots> hosts,
                                             const std::string& include, const std::string& exclude);
 
-// At most this number of hosts, and of slots on each; 0: all. Error H3184: there are fewer.
+// Keeps the first `most_hosts` hosts, and the first `most_slots` slots of each. 0: all. Error H3184: there are fewer
+// hosts, or a host has fewer slots.
 Result<std::vector<HostSlots>> first_slots(std::vector<HostSlots> hosts, int most_hosts,
                                            int most_slots);
 

@@ -1,4 +1,7 @@
-// Starts a command as the ranks of a run, and waits for their end.
+// Starts a command as the ranks of a run, and waits until they have ended. A rank is one process of a distributed run.
+// A membership is one start of all ranks together: after a crash the ranks start again in a new membership, which has
+// the next epoch. The control plane is a TCP server at which the ranks register and report failures
+// (base/ranks/control_server.h).
 #pragma once
 
 #include <map>
@@ -12,61 +15,70 @@
 namespace hone {
 
 struct LaunchRequest {
-  std::vector<std::string> command = {};  // of each rank; the first word is the program's name
-  std::string program = {};               // file of the program; "": the name is searched in PATH
-  int ranks = 1;                          // of the run
-  int local_ranks = 1;                    // on this host, for launchers that start ranks here
-  int first_rank = 0;                     // on this host
-  std::vector<HostSlots> hosts = {};      // for launchers that start ranks on other hosts
-  bool wants_gpus = false;                // the command names GPUs: each rank needs one
-  // Place of the control plane. "": ranks of one host, or an address of this host.
+  // The command of each rank; its first word is the program's name.
+  std::vector<std::string> command = {};
+  std::string program = {};           // path of the program; "": the name is searched in PATH
+  int ranks = 1;                      // number of ranks of the run
+  int local_ranks = 1;                // ranks on this host, for launchers that start ranks here
+  int first_rank = 0;                 // number of the first rank on this host
+  std::vector<HostSlots> hosts = {};  // for launchers that start ranks on other hosts
+  bool wants_gpus = false;            // each rank needs a GPU, because the command names GPUs
+  // Address of the control plane. "": the launcher chooses an address of this host.
   std::string address = {};
-  int port = 0;        // 0: the kernel chooses one
-  bool serves = true;  // false: another launcher serves it at `address`
-  bool ends_with_input =
-      false;               // the ranks end when standard input ends, as that of a lost ssh does
-  std::string token = {};  // of the run; "": a new one if the launcher starts all ranks
-  std::vector<std::string> words = {};  // further words for ssh, mpirun or srun
+  int port = 0;  // port of the control plane; 0: the kernel chooses one
+  // This launcher serves the control plane; false: another one does, at `address`.
+  bool serves = true;
+  // End the ranks when standard input ends, as it does when an ssh connection is lost.
+  bool ends_with_input = false;
+  // The secret that ranks send to the control plane. "": a new one, if this launcher starts all ranks.
+  std::string token = {};
+  std::vector<std::string> words = {};  // further command-line words for ssh, mpirun or srun
 
   // After a crash the ranks are started again, in a new membership, at most this number of times.
   int max_restarts = 0;
-  int min_ranks = 0;        // the fewest without machines that are gone; 0: these are waited for
-  int64_t epoch = 1;        // of the membership that starts
-  int full_ranks = 0;       // of the whole run; 0: `ranks`
-  std::string run_id = {};  // the same in all memberships: HONE_RUN_ID
-  std::string memory = {};  // folder for copies of the run's state: HONE_RUN_MEMORY; "": none
-  // Machines with a launcher each, and the number of this one; -1: in the order of arrival.
+  // Continue without lost machines if at least this number is left; 0: wait for all machines.
+  int min_ranks = 0;
+  int64_t epoch = 1;        // number of the membership to start
+  int full_ranks = 0;       // ranks of the run with all machines; 0: `ranks`
+  std::string run_id = {};  // id of the run in all memberships, passed on as HONE_RUN_ID
+  // Folder for copies of the run's state, passed on as HONE_RUN_MEMORY; "": none.
+  std::string memory = {};
+  // The number of machines, each with a launcher of its own; and the number of this machine from 0. A `machine` of -1:
+  // the machines are numbered in the order of arrival.
   int machines = 1, machine = 0;
-  double settle_s = 45;   // in which machines come back after a crash; else they are gone
-  double rejoin_s = 600;  // in which machines come that cannot be done without
+  // Seconds to wait for all machines after a crash, if `min_ranks` ranks are there.
+  double settle_s = 45;
+  double rejoin_s = 600;  // seconds to wait for machines that the run cannot continue without
 };
 
-// Whether the launchers of several machines agree on places before each membership.
+// Whether launchers of several machines agree on the places of their ranks before each membership (machines.h).
 inline bool meets_machines(const LaunchRequest& r) {
   return r.hosts.empty() && r.machines > 1 &&
          (r.max_restarts > 0 || r.min_ranks > 0 || r.machine < 0);
 }
 
 struct LaunchEnd {
-  int status = 0;  // of the rank that failed first; 128 + signal after a request to stop
-  std::optional<RankFailure> failure = {};
-  bool regroups = false;  // the ranks saved and ended, to start again with those of more machines
+  // Exit status of the rank that failed first; 128 + signal after a request to stop; 0: success.
+  int status = 0;
+  std::optional<RankFailure> failure = {};  // the first failure; nullopt: none
+  bool regroups = false;  // the ranks saved and ended, to start again together with new machines
 };
 
-// A way of starting ranks. Each file of this folder is one and defines `RankLauncher
-// rank_launcher_<file>();` (a file x.h makes x.cc a helper).
+// A way of starting ranks. Each .cc file of this folder without a header of the same name is one, and defines
+// `RankLauncher rank_launcher_<file>();`.
 struct RankLauncher {
-  std::string name;             // in --launcher
-  std::string about;            // for help
-  bool needs_hosts = false;     // of a hostfile
-  bool finds_machines = false;  // it knows the machines of the run, or starts ranks on them itself
-  // Starts the ranks and waits for their end. SIGTERM and SIGINT are passed on to all
-  // (base/core/signals.h). Errors: H3181, H3185, H0004, and those of ControlServer::open().
+  std::string name;             // value of --launcher
+  std::string about;            // one line for help
+  bool needs_hosts = false;     // needs the hosts of a hostfile
+  bool finds_machines = false;  // knows the machines of the run, or starts ranks on them itself
+  // Starts the ranks and waits until they have ended. Passes SIGTERM and SIGINT on to all ranks
+  // (base/core/signals.h). Errors: H3181 the request cannot be met; H3185 a host cannot take ranks; H0004 a process
+  // cannot be started; those of ControlServer::open().
   Result<LaunchEnd> (*run)(const LaunchRequest& request) = nullptr;
-  // The commands that it would start, one a line, with the variables of each. Errors: H3181.
+  // The commands that run() would start, one a line, each after its environment variables. Errors: H3181.
   Result<std::string> (*dry_run)(const LaunchRequest& request) = nullptr;
 };
-std::vector<RankLauncher> all_rank_launcher();  // the shelf, by name of file
+std::vector<RankLauncher> all_rank_launcher();  // all launchers, sorted by the names of their files
 std::vector<std::string> rank_launcher_names();
 // Error H3181: there is no launcher of this name.
 Result<RankLauncher> rank_launcher_named(const std::string& name);

@@ -1,4 +1,4 @@
-// A launcher on each machine of a run: before each membership they agree on the places of their ranks.
+// Runs with one launcher on each machine: the launchers agree on the places of their ranks before each membership.
 #pragma once
 
 #include <vector>
@@ -8,14 +8,15 @@
 
 namespace hone {
 
-// Runs the ranks of this machine, and those of the others through their launchers, until the run ends.
-// The first machine whose address it is serves the control plane. After a crash, machines that do not
-// come back in time are left out, if enough ranks stay. Errors: those of the launcher `local`; H0126
-// machines are missing.
+// Runs the ranks of this machine, together with those of the other machines' launchers, until the run ends. The
+// launcher of the machine that `request.address` names serves the control plane; of several on that machine, the first
+// one. After a crash, the run continues without machines that do not come back in time, if at least
+// `request.min_ranks` ranks are left. Errors: those of the launcher `local`; H0126 machines are missing.
 Result<LaunchEnd> run_machines(LaunchRequest request);
 
-// Places of the machines that wait, with ours, by their numbers; machines without one get the lowest free
-// ones. Sets the ranks and the first rank of the request, whose machine is ours.
+// Places the ranks of the waiting machines and of this machine, `request.machine`, in the order of the machines'
+// numbers. A machine without a number gets the lowest unused one. Returns the places of the waiting machines; sets
+// `ranks` and `first_rank` of the request.
 std::vector<MachinePlace> places_of(const std::vector<WaitingMachine>& waiting,
                                     LaunchRequest& request);
 

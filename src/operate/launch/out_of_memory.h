@@ -1,4 +1,4 @@
-// Whether the kernel killed a process because memory ran out.
+// Detects that the kernel killed a process because memory ran out.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@ namespace hone {
 
 class OutOfMemoryWatch {
  public:
-  // Remembers the present counts of killed processes. `root` is put before /proc and /sys, for tests.
+  // Reads the kernel's present counts of killed processes. `root` is put before /proc and /sys, for tests.
   explicit OutOfMemoryWatch(std::string root = "");
-  // "the limit of its control group (16.0 GiB)", "the memory of its host"; "": nothing was killed
-  // since the start.
+  // The memory that ran out: "the limit of its control group (16.0 GiB)" or "the memory of its host". "": no process
+  // was killed since this object was made.
   std::string exhausted() const;
 
  private:

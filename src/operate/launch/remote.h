@@ -1,4 +1,4 @@
-// Parts of launchers that start ranks through another program, which starts them on other hosts.
+// Shared parts of the launchers that start ranks on other hosts through another program, such as ssh or mpirun.
 #pragma once
 
 #include <map>
@@ -10,20 +10,21 @@
 
 namespace hone {
 
-// The address of this host that `host` reaches: of the interface on the way there. Error H3181: the name is
-// unknown, or there is no way.
+// The numeric address of this host on the network interface that leads to `host`. Error H3181: the name is unknown, or
+// there is no route to it.
 Result<std::string> address_towards(const std::string& host);
 
-// Variables of the run in the present membership.
+// The environment variables that all ranks of a membership share: HONE_RANKS_EPOCH, and if they are set
+// HONE_RANKS_FULL, HONE_RUN_ID and HONE_RUN_MEMORY.
 std::map<std::string, std::string> run_variables(const LaunchRequest& request);
-// Variables of ranks whose numbers another launcher gives them.
+// run_variables() and the place of the control plane, for ranks that get their numbers from another program.
 std::map<std::string, std::string> control_variables(const LaunchRequest& request,
                                                      const std::string& address, int port);
 // Whether this is an address or a name of this host.
 bool is_own_address(const std::string& host);
 
-// "a:2,b:4".
+// The hosts with their numbers of slots: "a:2,b:4".
 std::string host_list(const std::vector<HostSlots>& hosts);
-int slots_of(const std::vector<HostSlots>& hosts);  // in all
+int slots_of(const std::vector<HostSlots>& hosts);  // number of slots of all hosts together
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// The control plane of a run that a launcher starts.
+// Serves the control plane of a run that a launcher starts.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace hone {
 
-// Serves it, for other hosts too if there are any, and logs missing ranks. Errors: those of
-// ControlServer::open().
+// Listens at `request.port`: at all addresses with `for_other_hosts`, else only at the loopback address. Logs missing
+// ranks. Errors: those of ControlServer::open().
 Result<std::unique_ptr<ControlServer>> serve_ranks(const LaunchRequest& request,
                                                    bool for_other_hosts);
 

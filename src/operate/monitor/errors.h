@@ -1,4 +1,4 @@
-// Error codes of the room: H311x.
+// Error codes of operate/monitor: H311x.
 #pragma once
 
 #include "base/core/error.h"

@@ -12,8 +12,8 @@ namespace hone {
 
 class MetricsServer {
  public:
-  // Listens at once; `metrics` must outlive it. Port 0 takes any free one. H3301: it cannot listen
-  // there.
+  // Listens at once. `metrics` must outlive the server. Port 0: the kernel chooses a free port. Error H3301: it cannot
+  // listen at this address.
   static Result<std::unique_ptr<MetricsServer>> start(const Metrics& metrics,
                                                       const std::string& host, int port);
   int port() const { return http_->port(); }

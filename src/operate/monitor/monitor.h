@@ -1,5 +1,5 @@
-// Records a run while it trains: its log in the output folder, its metrics, its use of the machine,
-// and the reporters of --report_to.
+// Records a run while it trains: writes its log in the output folder, updates its metrics, samples its use of the
+// machine, and calls the reporters of --report_to (operate/reporters/reporter.h).
 //   auto monitor = HONE_TRY(Monitor::begin(settings, info));
 //   trainer.add_callback(monitor->callback());
 //   ...
@@ -19,37 +19,38 @@
 
 namespace hone {
 
-// The reporters of --report_to; "all" takes the configured ones.
+// The reporters that --report_to names; "all" names those for which ReporterForm::is_configured() is true.
 std::vector<ReporterForm> chosen_reporters(const std::vector<std::string>& report_to);
 
 class Monitor {
  public:
-  // The settings must outlive the monitor. Errors: H3301; those of the reporters (Reporter::begin)
-  // and of the store.
+  // Opens the log, the reporters and the metrics server. The settings must outlive the monitor. Errors: H3301 the
+  // metrics server cannot listen; those of the reporters (Reporter::begin) and of the store.
   static Result<std::unique_ptr<Monitor>> begin(const TrainSettings& s, RunInfo info);
   // Records the run as failed by a bug if end() was not called.
   ~Monitor();
 
   // The callback to give to the trainer. It must not outlive the monitor.
   std::unique_ptr<TrainCallback> callback();
-  // Called when the run fits and is about to start. The session must outlive the trainer.
+  // Call it when the run's memory is planned and training is about to start. `session` must outlive the trainer; null:
+  // there is none.
   void ready(int64_t planned_bytes, const Session* session = nullptr);
-  // `results` are the run's metrics, as in all_results.json. Later calls do nothing.
+  // Records the end of the run. `results` are the metrics of all_results.json. Later calls do nothing.
   void end(RunEnd end, const OrderedJson& results = {});
-  // Ends the run with an Error. Its status is "refused" before the first step, else "failed". After
-  // H2403 a log in a bucket is not written: the folder belongs to another process.
+  // Records that the run ended with an Error: its status is "refused" before the first step, else "failed". After
+  // H2403 (the output folder belongs to another process) a log in a bucket is not written.
   void end(const Error& error);
 
-  Usage usage() const;  // the last reading
+  Usage usage() const;  // the last sample of the machine's use
 
  private:
   class Callback;
   Monitor(const TrainSettings& s, RunInfo info);
   Status open();
-  void sample();  // one reading
+  void sample();  // reads the machine's use once
   void sample_until_end();
   void take_reading(int number);
-  void log_progress();  // steps, tokens and time; nothing before training starts
+  void log_progress();  // logs steps, tokens and time; does nothing before training starts
   void tell_trouble();
 
   const TrainSettings& s_;

@@ -1,5 +1,5 @@
-// Names that people know models and data by. A folder that hone pull filled has them in
-// hone_origin.json; the hub's cache has them in its paths.
+// Finds the names by which people know models and data, such as "t5-small" for a local copy. A folder that hone pull
+// filled has the names in hone_origin.json; the Hugging Face cache has them in its paths.
 #pragma once
 
 #include <map>
@@ -13,23 +13,25 @@ inline constexpr const char* kOriginFile = "hone_origin.json";
 
 struct PulledNames {
   std::string model = {};    // "t5-small"
-  std::string dataset = {};  // "cnn_dailymail 3.0.0"
-  // The files of this machine that FOLDER/data has, line by line, under other names:
+  std::string dataset = {};  // "cnn_dailymail 3.0.0"; "": none
+  // File name in FOLDER/data -> the file of this machine that hone pull copied it from, with the same lines:
   // "train-00000-of-00001.jsonl" -> "rows/train.jsonl".
   std::map<std::string, std::string> files = {};
 };
-// Writes the names of FOLDER/model and FOLDER/data. Errors: those of the store.
+// Writes FOLDER/hone_origin.json with the names of FOLDER/model and FOLDER/data. Errors: those of the store.
 Status write_origin(const std::string& folder, const PulledNames& origin);
 
-// The name of a model at a path or URL; the path or URL itself if it has no other name.
+// The name of a model at a path or URL: "t5-small". The path or URL itself if it has no other name.
 std::string model_name_of(const std::string& place);
-// The name of data: a file, a folder of files, or a folder of token shards, which names the files that
-// it was made from. Their paths may be relative to a folder above `place`, where they were prepared.
+// The name of data at a path or URL: a file or a folder of files. For a folder of token shards, the names of the files
+// that the shards were made from, separated by blanks; these may be relative to a folder above `place`. The path or URL
+// itself if the data have no other name.
 std::string data_name_of(const std::string& place);
-// Split and SHA-256 of the files that a folder of token shards was made from, one a line; "" for other data.
+// The files that a folder of token shards was made from: a line "<split>\t<SHA-256 in hexadecimal>" for each. "" for
+// other data.
 std::string source_hashes(const std::string& place);
-// `text` with the files below `data`, which is FOLDER/data, under the names that they have where hone
-// pull copied them from, if they are still there: for a reader who corrects them.
+// `text` in which paths below `data`, a folder FOLDER/data, are replaced by the files that hone pull copied them
+// from, if those still exist. A person who corrects the data needs the original files.
 std::string with_pulled_files(const std::string& data, std::string text);
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// The log of a run in its output folder: its settings and machine, every printed line, every entry
-// of log_history, its use of the machine, its end. `hone runs` reads it during the run and later.
+// The log of a run in its output folder: the settings and the machine, every printed line, every entry of log_history,
+// the use of the machine, and the end of the run. `hone runs` reads it during the run and later.
 #pragma once
 
 #include <memory>
@@ -14,22 +14,25 @@
 
 namespace hone {
 
-// <output_dir>/hone_log.jsonl, one object a line, in the form of log_json(). Lines that were not
-// printed have a member "event": begin, plan, log, usage, save, end. Several runs of one folder
-// follow each other.
+// Writes <output_dir>/hone_log.jsonl: one JSON object a line, in the form of log_json(). Lines that were not printed
+// have a member "event", such as "begin", "plan", "log", "progress", "usage", "save", "ended_before" or "end". A
+// second run in the same folder appends to the file. Any thread may use it.
 class RunLog {
  public:
-  // Appends to the file in output_dir. In a bucket a write replaces the whole object, so nothing is
-  // written before release(): another process may be training into the folder.
+  // Opens the file to append to it. In a bucket a write replaces the whole object, so nothing is written before
+  // release(): another process may be training into the folder. `labels` are put into every line. Errors: those of the
+  // store.
   static Result<std::unique_ptr<RunLog>> open(const std::string& output_dir, LogLabels labels);
 
   void add_line(const LogRecord& line);
-  // `members` follow "event" in the line; NaN and Infinity, which JSON lacks, become null.
+  // Adds a line with the member "event" and then `members`, an object. NaN and Infinity, which JSON does not have,
+  // become null. `step`: the optimizer step; -1: none.
   void add_event(const std::string& event, const OrderedJson& members, int64_t step = -1);
-  void release();  // the folder belongs to this process
-  void drop();     // it belongs to another: discards unwritten lines
+  // Call one of these when it is known which process the folder belongs to. They matter only for a bucket.
+  void release();  // the folder belongs to this process: lines are written from now on
+  void drop();     // the folder belongs to another process: discards all lines, also later ones
   void close();
-  // The error of writes since the last call, to be logged; "": none.
+  // The text of a failed write, to log it: LiveFile::take_failure().
   std::string take_failure();
 
  private:
@@ -40,6 +43,7 @@ class RunLog {
   enum class Writes { none, later, now } writes_;
 };
 
+// The members of an event "usage".
 OrderedJson usage_json(const Usage& u);
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// Use of the machine as metrics: GPUs under the names of NVIDIA's DCGM exporter, the process under
-// the names of Prometheus' client libraries.
+// Puts the use of the machine into metrics. GPUs have the names of NVIDIA's DCGM exporter, the process has the names of
+// Prometheus' client libraries.
 #pragma once
 
 #include <vector>
@@ -10,10 +10,12 @@
 
 namespace hone {
 
-// Sets all of them, except values that a card does not report. `host` labels GPUs.
+// Sets the metrics of the machine, the process and the GPUs, except values that a GPU does not report. `host` is the
+// value of a label of the GPUs' metrics.
 void put_usage(Metrics& metrics, const Usage& u, const std::string& host);
 
-// Sets the times that the steps of each rank compute.
+// Sets hone_rank_busy_seconds for each rank: the median and 99th percentile of the seconds that a step computes,
+// without waits for other ranks.
 void put_rank_times(Metrics& metrics, const std::vector<RankTimes>& times);
 
 }  // namespace hone

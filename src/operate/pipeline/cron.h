@@ -1,4 +1,4 @@
-// The times of scheduled runs: crontab's five fields, or a change of the data at a URL.
+// Decides when scheduled runs start: at the times of crontab's five fields, or when data change.
 #pragma once
 
 #include <array>
@@ -10,14 +10,15 @@
 
 namespace hone {
 
-// minute hour day-of-month month day-of-week, each a list of numbers, ranges and steps: "*/15 8-18
-// * * 1-5". Names of months and days (jan, mon) and @hourly, @daily, @weekly, @monthly work too; 7
-// is Sunday. If both days are restricted, either is enough, as in crontab(5).
+// The times of a crontab line. The fields are minute, hour, day of the month, month and day of the week; each is a list
+// of numbers, ranges and steps: "*/15 8-18 * * 1-5". Names of months and days (jan, mon), 7 for Sunday, and @hourly,
+// @daily, @midnight, @weekly, @monthly and @yearly work too. If both day fields are restricted, one match is enough, as
+// in crontab(5).
 class CronTimes {
  public:
-  static Result<CronTimes> parse(const std::string& text);  // H3169
-  // The first time after `after` (seconds since 1970), in this machine's time zone; 0 if there is
-  // none within eight years.
+  static Result<CronTimes> parse(const std::string& text);  // error H3169: the text is malformed
+  // The first matching time after `after`, by this machine's time zone; both in seconds since 1970. 0 if there is none
+  // within eight years.
   double next(double after) const;
 
  private:
@@ -25,7 +26,9 @@ class CronTimes {
   bool any_day_ = true, any_weekday_ = true;
 };
 
-// A hash of the data at a place: names and sizes of files, and their contents up to 256 MiB in all.
+// A text that changes when the data at `place`, a path or URL, change. It is a hash of the names, sizes and contents of
+// the files; of names and sizes alone if the data are larger than 256 MiB; "nothing" if `place` does not exist. Errors:
+// those of the store.
 Result<std::string> fingerprint_of(Store& store, const std::string& place);
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// Shows the steps of a run on standard error. On a terminal the lines of ended steps stay, wrapped
-// at its width, and those of the other steps are redrawn below them; elsewhere lines are plain.
+// Shows the progress of a run's steps on standard error. On a terminal the lines of ended steps stay, wrapped at its
+// width, and the lines of the other steps are redrawn below them. Elsewhere each change is a plain log line.
 #pragma once
 
 #include <map>
@@ -12,26 +12,28 @@ namespace hone {
 
 class StepDisplay {
  public:
+  // `names` are the steps, in order. `force_terminal`, for tests: 1 as on a terminal, 0 as elsewhere, -1 detects it.
   StepDisplay(std::vector<std::string> names, Clock& clock = system_clock(),
               int force_terminal = -1);
   ~StepDisplay() { finish(); }
   StepDisplay(const StepDisplay&) = delete;
   StepDisplay& operator=(const StepDisplay&) = delete;
 
-  // Shows a change of a step: "running", "done", "failed", "skipped", with details, and below it
-  // what the step found out. "waiting" with details: the step is repeated later.
+  // Shows the new status of a step: "running", "done", "failed", "skipped", or "waiting" if it is repeated later.
+  // `detail` is on the same line, `results` are lines below it.
   void set(const std::string& step, const std::string& status, const std::string& detail,
            const std::vector<std::string>& results = {});
-  // Shows the last output of a running step that says what it does; plain lines do so every 30 seconds.
+  // Takes a line of a running step's output. If says_what_is_done(), shows it after the step's name; without a
+  // terminal at most every 30 seconds.
   void tell(const std::string& step, const std::string& output);
-  void redraw();  // a few times a second
-  void finish();
+  void redraw();  // updates the times of running steps on a terminal; call it a few times a second
+  void finish();  // removes the redrawn lines; nothing is shown afterwards
 
  private:
   struct Row {
     std::string status = "waiting", detail = {};
-    double began = 0, said = 0;
-    bool stays = false;  // its lines are above those that are redrawn
+    double began = 0, said = 0;  // times of the start and of the last plain line
+    bool stays = false;          // its lines are above the redrawn lines
   };
   std::string live_text(size_t columns) const;
   void draw(const std::string& lasting, const std::string& live, size_t columns);
@@ -40,23 +42,25 @@ class StepDisplay {
   std::map<std::string, Row> rows_;
   Clock& clock_;
   bool terminal_, finished_ = false;
-  std::string drawn_;      // the lines that are redrawn
-  size_t drawn_rows_ = 0;  // of the terminal
+  std::string drawn_;      // the redrawn lines
+  size_t drawn_rows_ = 0;  // how many rows of the terminal they take
 };
 
-// `text` after `begin`, broken between words into lines of at most `columns`; later lines are
-// indented. A longer word has a line of its own. Each line ends with a line break.
+// Breaks `begin` and `text` between words into lines of at most `columns` characters. Lines after the first begin with
+// `indent` blanks. A word that is longer than a line has a line of its own. Each line ends with a line break.
 std::string wrapped_text(std::string_view begin, std::string_view text, size_t indent,
                          size_t columns);
 
-// A line of a step's output, without its label if that is the name of the step, which is before it already.
+// hone's log lines begin with a label in the first columns. Returns a line of a step's output without its label if the
+// label is the step's name.
 std::string without_label(const std::string& step, const std::string& line);
 
-// Whether a line of a step's output says what the step does now. A label with a fact, such as the memory that is
-// planned, does not, nor do rows of tables and their titles.
+// Whether a line of a step's output tells what the step does now. False for other labels with a fact, such as the
+// planned memory, and for rows and titles of tables.
 bool says_what_is_done(const std::string& step, const std::string& line);
 
-// The last line of a text as a terminal shows it: after "\r", and without escapes.
+// The last line of a text that is not blank, as a terminal shows it: the part after the last "\r", without escape
+// sequences.
 std::string last_line_of(std::string_view text);
 
 }  // namespace hone

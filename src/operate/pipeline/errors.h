@@ -1,4 +1,4 @@
-// Error codes of the room operate/pipeline: H3161 to H3167 and H3169.
+// Error codes of operate/pipeline: H3161 to H3167 and H3169.
 #pragma once
 
 #include "base/core/error.h"

@@ -1,4 +1,5 @@
-// A pipeline: steps that each run one command, with their inputs and outputs.
+// A pipeline: steps that each run one command, with their inputs and outputs. An example file, in YAML (references.h
+// explains ${...}):
 //
 //   name: news
 //   steps:
@@ -24,7 +25,7 @@
 
 namespace hone {
 
-// Machines of a step in a cluster, for compiled pipelines.
+// The machines of a step in a cluster, for compiled pipelines (compile/compile.h).
 struct StepMachine {
   std::string machine_type, gpu_type, zone;
   int64_t gpu_count = 0, node_count = 1;
@@ -33,63 +34,66 @@ struct StepMachine {
 struct PipelineStep {
   std::string name;                  // letters, digits and '-'
   std::vector<std::string> command;  // program and arguments, with references
-  std::vector<std::pair<std::string, std::string>> inputs = {};  // name, path or URL
-  std::vector<std::string> after = {};                           // steps to wait for
-  std::string when = {};                                         // a condition; "": always
-  int64_t retries = 0;
-  double timeout_s = 0;    // 0: none
-  bool reuse = true;       // reuse the result of an earlier run, if no dependency has changed
+  std::vector<std::pair<std::string, std::string>> inputs = {};  // names, and paths or URLs
+  std::vector<std::string> after = {};  // further steps to wait for, besides those of references
+  std::string when = {};                // run the step only if this condition holds; "": always
+  int64_t retries = 0;                  // how often a failed command is repeated
+  double timeout_s = 0;                 // time limit of the command in seconds; 0: none
+  bool reuse = true;       // reuse the result of an earlier run if no dependency has changed
   bool continues = false;  // the command can resume its own unfinished work
   StepMachine machine = {};
 
-  // The steps that it waits for, sorted.
+  // All steps that it waits for, sorted; filled by check_pipeline().
   std::vector<std::string> needs = {};
 };
 
+// A column of the data that a pipeline's file names.
 struct PipelineColumn {
-  std::string name, place;      // where the pipeline's file names it
-  bool only_evaluated = false;  // training rows may lack it
+  std::string name, place;      // place: where the file names it, "news.json:2:14"
+  bool only_evaluated = false;  // rows for training may lack it
 };
 
-// For readers of a recipe whose step names a flag.
+// A remedy for errors of a recipe's step that name a flag.
 inline constexpr const char* kFlagsAreKeys =
     R"(in the pipeline's file, a flag is a key of "preprocess", "train" or "evaluate")";
 
 struct Pipeline {
   std::string name;
-  std::string root;                    // "": the caller's
-  std::vector<PipelineStep> steps;     // in the order of their dependencies
+  std::string root;                    // path or URL for the runs' files; "": the caller chooses it
+  std::vector<PipelineStep> steps;     // each after the steps that it needs
   std::vector<std::string> says = {};  // lines for the summary of the run
-  OrderedJson config = {};             // its source
-  // hone plan for the machines in the file, as arguments; empty: the file names none.
+  OrderedJson config = {};             // the content of its file
+  // A command `hone plan` for the machines in the file; empty: the file names no machines.
   std::vector<std::string> plan = {};
-  std::string metric = {};  // decides between models, without "eval_"; "": unknown
-  // The data set of a recipe, and the columns that it needs.
+  std::string metric = {};  // the metric that decides between models, without "eval_"; "": unknown
+  // The members below are set only if the file is a recipe (recipe/recipe.h).
   std::string dataset = {}, dataset_subset = {};
-  std::vector<PipelineColumn> columns = {};
-  std::string dataset_place = {};                       // where a recipe names it: "news.json:2:14"
-  std::map<std::string, std::string> flag_places = {};  // a flag -> where a recipe gives it
+  std::vector<PipelineColumn> columns = {};  // columns that the data must have
+  // Where the file names the data set: "news.json:2:14".
+  std::string dataset_place = {};
+  std::map<std::string, std::string> flag_places = {};  // name of a flag -> where the file gives it
 
-  const PipelineStep* find(const std::string& step) const;
+  const PipelineStep* find(const std::string& step) const;  // null: there is no such step
   bool is_recipe() const { return !dataset.empty(); }
 };
 
-// Checks names, references and conditions, and sorts the steps. Fills `needs`. Errors: H3161.
+// Checks names, references and conditions, sorts the steps by their dependencies, and fills `needs`. `where` is the
+// file's name for errors. Error H3161: the pipeline is wrong.
 Status check_pipeline(Pipeline& pipeline, const std::string& where);
 
-// Splits a line into words like a shell: blanks separate, quotes keep together; nothing else is
-// special. H3161.
+// Splits a line into words like a shell: blanks separate words, quotes keep blanks, and nothing else is special. Error
+// H3161: a quote is not closed.
 Result<std::vector<std::string>> split_words(std::string_view line);
 
-// The command without a launcher around it: `hone train ...` of `hone launch ... -- train ...`.
+// The command without `hone launch`: `hone launch ... -- train ...` becomes `hone train ...`. Other commands stay.
 std::vector<std::string> unlaunched(std::vector<std::string> command);
-// "train" of both of these; "": not a command of hone.
+// The subcommand of hone: "train" for both of these commands; "": the command does not run hone.
 std::string hone_command(const std::vector<std::string>& command);
 
-// "90", "90s", "5m", "2h", "1d" as seconds; below 0 for anything else.
+// The seconds of "90", "90s", "5m", "2h" or "1d"; a negative number for any other text.
 double parse_duration(const std::string& text);
 
-// H3162 for a key that is not one of `known`.
+// Error H3162: `key` is not one of `known`. `place` is where the file has the key.
 Error unknown_key(const std::string& key, const std::vector<std::string>& known,
                   const std::string& place);
 

@@ -1,6 +1,6 @@
-// The places that other machines know a pipeline's folders by. The files of a run in a bucket are made
-// in a folder of this machine and then copied to the bucket; a path that a step records for others,
-// in the registry or beside an evaluation, names the copy.
+// Maps paths of a pipeline's files on this machine to the URLs of their copies. If a pipeline's root is a bucket, the
+// files of a run are made in a folder of this machine and then copied to the bucket. A step that records a path for
+// other machines, in the registry or beside an evaluation, must record the URL of the copy.
 #pragma once
 
 #include <map>
@@ -10,14 +10,15 @@
 
 namespace hone {
 
-// The variables that tell a step's command about them. `folder`: of all runs on this machine.
+// The environment variables for a step's command, from which published_place() reads: `folder` is the folder of all
+// runs on this machine, `root` its URL.
 std::map<std::string, std::string> published_environment(const std::string& folder,
                                                          const std::string& root);
 
-// In such a command: the URL of a path below that folder, where a running step has the name
-// <step>.part; any other text unchanged.
+// Call it in a step's command. Returns the URL for a path below `folder`; the folder <step>.part of a running step
+// becomes <step>. Returns any other text unchanged.
 std::string published_place(const std::string& path);
-// A value with published_place() of every text in it.
+// A JSON value in which published_place() is applied to every text.
 OrderedJson published_places(OrderedJson value);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// References in a step's texts:
+// Parses and replaces the references in a step's texts:
 //   ${out}                    the step's own folder for its files
 //   ${steps.train}            the folder of the step train
 //   ${steps.register.version} a member of the JSON object that the step register printed
@@ -19,25 +19,28 @@ namespace hone {
 
 struct StepReference {
   enum Kind { kOut, kFolder, kResult, kInput, kRun, kCache } kind = kOut;
-  std::string name = {};    // of the step or input
-  std::string member = {};  // kResult
-  std::string text() const;
+  std::string name = {};     // name of the step or input; "" for the other kinds
+  std::string member = {};   // kResult: the member, "a.b" inside another object
+  std::string text() const;  // its form in a text: "${steps.train}"
 };
 
-// The references of a text, in order. Errors: H3161.
+// The references in a text, in order. Error H3161: a reference is malformed.
 Result<std::vector<StepReference>> references_of(std::string_view text);
-// Replaces each reference by its value.
+// Replaces each reference by `meaning(reference)`, and "$${" by "${". Errors: H3161 a reference is malformed; those of
+// `meaning`.
 Result<std::string> expand_references(
     std::string_view text, const std::function<Result<std::string>(const StepReference&)>& meaning);
 
-// REFERENCE OP VALUE with == != < <= > >=; numbers compare as numbers, other texts by == and !=
-// only.
+// A condition REFERENCE OP VALUE. OP is == != < <= > or >=. Two numbers are compared as numbers, other values as texts,
+// which allows only == and !=.
 struct StepCondition {
-  StepReference left;
+  StepReference left;  // a kResult
   std::string op, right;
 };
-// Errors: H3161.
+// Error H3161: the text is not a condition.
 Result<StepCondition> parse_condition(std::string_view text);
+// Whether the condition holds if its reference has the value `left`. Error H3161: OP needs numbers, and `left` is not a
+// number.
 Result<bool> condition_holds(const StepCondition& condition, const std::string& left);
 
 }  // namespace hone

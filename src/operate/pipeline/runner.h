@@ -1,11 +1,12 @@
-// Runs a pipeline on this machine. Progress is recorded at once, so a killed run continues: a
-// finished step never runs again; a running step starts again, or resumes if its command can; its
-// files appear only when they are complete.
+// Runs a pipeline on this machine. Progress is recorded at once, so a killed run can be continued by the same
+// command: a finished step does not run again; a step that was running starts again, or resumes if its command can.
+// The files of a step appear only when they are complete.
 //   <folder>/pipeline.db             state of all runs
-//   <folder>/<run>/<step>/           the files of a step
-//   <folder>/<run>/<step>.json       marks them complete: files with their hashes, the result
-//   <folder>/<run>/<step>.part/      a running step
-//   <folder>/<run>/logs/<step>.log   its output; .out: its standard output
+//   <folder>/<run>/<step>/           the files of a finished step
+//   <folder>/<run>/<step>.json       their names and hashes, and the step's result; marks them complete
+//   <folder>/<run>/<step>.part/      the files of a running step
+//   <folder>/<run>/logs/<step>.log   its standard error
+//   <folder>/<run>/logs/<step>.out   its standard output
 // If pipeline_root is a bucket, <folder> is on this machine, and each finished step's folder is
 // copied to <pipeline_root>/<run>/<step>/, its <step>.json last. Steps that record paths for other
 // machines record these URLs (published.h).
@@ -22,45 +23,46 @@
 namespace hone {
 
 struct PipelineOptions {
-  std::string root;    // path or URL
-  std::string folder;  // on this machine; "": root, or a folder of this account for a bucket's root
-  std::string program;  // program for a step's command "hone"
-  std::string version;  // of hone: steps depend on it
-  std::string project;  // of Google Cloud; "": the environment's
-  std::string run;      // name of the run, new or to continue; "": chosen
-  bool fresh = false;   // a new run that reuses nothing
-  int64_t jobs = 1;     // steps that run at the same time
-  // Returns lines about the result of a step; `folder`: the place of its files.
+  std::string root;     // pipeline_root: path or URL
+  std::string folder;   // folder on this machine; "": folder_of_root(root)
+  std::string program;  // path of the program to run for a step's command "hone"
+  std::string version;  // version of hone: results of another version are not reused
+  std::string project;  // Google Cloud's project; "": from the environment
+  std::string run;      // name of a new run, or of a run to continue; "": chosen by hone
+  bool fresh = false;   // start a new run that reuses no results
+  int64_t jobs = 1;     // limit for steps that run at the same time
+  // Returns lines to show below a finished step; `folder` has the step's files. Null: none.
   std::function<std::vector<std::string>(const PipelineStep& step, const StepRow& row,
                                          const std::string& folder)>
       results = {};
 };
 
 struct PipelineOutcome {
-  std::string run, link, status;  // status: finished, failed, stopped
-  int stop_signal = 0;
+  // run: its name; link: from link_to_run(); status: "finished", "failed" or "stopped".
+  std::string run, link, status;
+  int stop_signal = 0;         // the signal that stopped the run; 0: none
   std::vector<StepRow> steps;  // in the order of the pipeline
-  std::optional<Error> error;  // of the step that failed
-  OrderedJson json() const;    // with "endpoint" if a step printed one
+  std::optional<Error> error;  // the error of the step that failed
+  OrderedJson json() const;    // the outcome for programs; with "endpoint" if a step printed one
 };
 
-// Errors: H3161 (another file's run), H3164, H3165; the error of a failed step, H3163 or H3166, is
-// in the outcome. SIGINT and SIGTERM stop the run.
+// Runs the pipeline until it has finished, failed, or was stopped by SIGINT or SIGTERM. The error of a failed step,
+// such as H3163 (its command failed) or H3166 (an input is missing), is in the outcome. Errors: H3161 the run belongs
+// to another pipeline file; H3164 the state cannot be kept; H3165 another process runs this run.
 Result<PipelineOutcome> run_pipeline(const Pipeline& pipeline, const PipelineOptions& options);
 
-// This machine's folder for a root.
+// The folder on this machine for a root: the root itself, or a folder of this account if the root is a bucket.
 std::string folder_of_root(const std::string& root);
-// A link to a run for a browser or a shell.
+// A link to a run for people: a page of Google Cloud's console for gs://, another URL as it is, or a file:// URL.
 std::string link_to_run(const std::string& root, const std::string& run,
                         const std::string& project);
 
-// Whether a retry of a step can help: false for an error of hone that would occur again. `error`:
-// the one that the command reported.
+// Whether a retry of a step can help: false if hone reported an error that would occur again. `status` is the command's
+// exit status; `error` is the error that the command reported, if any.
 bool may_be_repeated(const std::vector<std::string>& command, int status,
                      const std::optional<Error>& error);
 
-// The reason of a program's failure: the lines of the error that it reported, else the last line of
-// its log.
+// Lines that explain why a program failed: the error that it reported, else the last line of its log.
 std::vector<std::string> lines_of_failure(const std::optional<Error>& error, std::string_view log);
 
 }  // namespace hone

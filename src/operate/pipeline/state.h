@@ -1,4 +1,5 @@
-// The state of pipeline runs in an SQLite file; it survives killed processes.
+// Keeps the state of pipeline runs in an SQLite file, so that it survives killed processes. Times are in seconds since
+// 1970; 0: unknown.
 #pragma once
 
 #include <memory>
@@ -12,50 +13,52 @@ struct sqlite3;
 
 namespace hone {
 
-// running, finished, failed, stopped, cancelled
+// One run. `status` is "running", "finished", "failed", "stopped" or "cancelled".
 struct PipelineRunRow {
   std::string id, pipeline, config_hash, root, folder, status;
   OrderedJson config = {};
   double begun_s = 0, ended_s = 0;
-  std::string message = {};
-  int64_t pid = 0;
-  std::string pid_start = {};
+  std::string message = {};    // why it failed
+  int64_t pid = 0;             // process that runs it
+  std::string pid_start = {};  // start_of_process(pid)
 };
 
-// pending, running, done, failed, skipped
+// One step of a run. `status` is "pending", "running", "committing" (its command has ended well, and its files are
+// being recorded), "done", "failed" or "skipped".
 struct StepRow {
   std::string run, name, status = "pending";
-  std::string key = {};   // hash of the step's dependencies
-  std::string hash = {};  // of its files
-  OrderedJson result = {};
-  int64_t attempts = 0;
+  std::string key = {};     // hash of the step's dependencies
+  std::string hash = {};    // hash of its files: Artifact::hash
+  OrderedJson result = {};  // the JSON object that its command printed; null: none
+  int64_t attempts = 0;     // how often its command was started
   double begun_s = 0, ended_s = 0;
-  std::string reused_from = {};  // the run whose result it reuses
+  std::string reused_from = {};  // the run whose result it reuses; "": none
   std::string message = {};
-  int64_t pid = 0;  // of the running command
-  std::string pid_start = {}, token = {};
+  int64_t pid = 0;                         // process of the running command; 0: none
+  std::string pid_start = {}, token = {};  // start_of_process(pid); ChildRequest::token
 };
 
-// The recorded status; "lost" if the process of the run is gone: the same command continues the run. Nothing runs a
-// running step of a lost run, so that is lost too.
+// The recorded status of a run; "lost" if it is "running" and its process is gone. The same command continues the run.
 std::string status_of_run(const PipelineRunRow& run);
+// The recorded status of a step; "lost" if it is "running" in a lost run.
 std::string status_of_step(const PipelineRunRow& run, const StepRow& step);
 
 class PipelineState {
  public:
-  // Creates the file if it is missing. Errors: H3164.
+  // Opens the file, and creates it if it is missing. Error H3164: it cannot be used.
   static Result<std::unique_ptr<PipelineState>> open(const std::string& path);
-  // Opens it read-only. H3164, also for a file of another program.
+  // Opens the file read-only. Error H3164: it cannot be read, or another program made it.
   static Result<std::unique_ptr<PipelineState>> read(const std::string& path);
   ~PipelineState();
 
-  // Each call is one transaction, on disk when it returns. Errors: H3164.
+  // Each call is one transaction, which is on disk when the call returns. put() adds a row, or replaces the row with
+  // the same id or the same run and name. Error H3164: the file cannot be read or written.
   Status put(const PipelineRunRow& run);
   Status put(const StepRow& step);
   Result<std::vector<PipelineRunRow>> runs();  // the newest first
   Result<std::optional<PipelineRunRow>> run(const std::string& id);
   Result<std::vector<StepRow>> steps(const std::string& run);
-  // Finished steps with this key, the newest first.
+  // The steps of all runs that are done and have this key, the newest first.
   Result<std::vector<StepRow>> done_with_key(const std::string& key);
 
  private:

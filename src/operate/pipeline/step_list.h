@@ -1,4 +1,4 @@
-// A pipeline of general steps, in the form that pipeline.h shows.
+// Reads a pipeline's file that lists its steps, as the example in pipeline.h.
 #pragma once
 
 #include "operate/pipeline/config_tree.h"
@@ -6,7 +6,7 @@
 
 namespace hone {
 
-// Errors: H3161, H3162.
+// Does not call check_pipeline(). Errors: H3161 a value is missing or wrong; H3162 a key is unknown.
 Result<Pipeline> pipeline_of_steps(const ConfigTree& tree);
 
 }  // namespace hone

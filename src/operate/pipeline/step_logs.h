@@ -1,4 +1,4 @@
-// The output and log of a step on disk, without secrets.
+// Removes secrets from the output and the log of a step on disk.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace hone {
 
-// Writes the file again with each line as redact_text() has it, if that changes a line. Nobody may write to it. A missing
-// file is not an Error.
+// Applies redact_text() to each line of the file, and rewrites the file if a line changes. No process may write to it
+// meanwhile. A missing file is not an error. Errors: those of the store.
 Status redact_file(Store& store, const std::string& path);
 
 }  // namespace hone

@@ -1,4 +1,5 @@
-// Two versions of models side by side: files, data, metrics, evaluated rows and the settings of their runs.
+// Compares two versions of models: their files, data, metrics, evaluated rows and the settings of their runs. Tells
+// whether two evaluations measured the same rows, since only then their metrics can be compared.
 #pragma once
 
 #include <string>
@@ -9,35 +10,44 @@ namespace hone {
 
 struct VersionDifference {
   ModelVersion a, b;
-  OrderedJson metrics = OrderedJson::object();   // [a's, b's, b's - a's]; null where one is missing
-  OrderedJson settings = OrderedJson::object();  // [a's, b's] of those that differ
-  // The rows that the metrics are of, unless they are the same: "12 rows of a.csv and 87 rows of b.csv".
+  // Metric -> [value of a, value of b, value of b - value of a]; null for a missing value.
+  OrderedJson metrics = OrderedJson::object();
+  // Setting -> [value of a, value of b]; only settings that differ.
+  OrderedJson settings = OrderedJson::object();
+  // The rows that were evaluated: "12 rows of a.csv and 87 rows of b.csv". "": both evaluated the same rows.
   std::string rows;
-  bool rows_unknown = false;  // whether `rows` may be the same rows after all
+  bool rows_unknown = false;  // true: hone cannot tell whether `rows` names the same rows twice
 
-  // Whether both values of a metric are of the same rows; those of training are of its own.
+  // Whether both values of a metric were measured on the same rows. For metrics of training ("train_..."): whether both
+  // were trained on the same data.
   bool is_of_same_rows(const std::string& metric) const;
-  // Tells why the evaluations are not compared: "the metrics are of different rows (...) ..."; "": they are.
+  // A sentence that warns not to compare the evaluations: "the metrics are of different rows (...) ..."; "": they can
+  // be compared.
   std::string rows_note() const;
   OrderedJson json() const;
 };
 
-// Whether a run with these settings evaluates files of its own, not a part of those of training.
+// Whether a run with these settings evaluates files of its own (validation_file), not a part of its training files.
 bool evaluates_own_files(const OrderedJson& settings);
-// The facts that decide the rows that a run evaluated: its files, by name or hash, and how many of their rows were taken.
+
+// The functions evaluated_by() and evaluated_in() return a JSON object that identifies the rows of an evaluation, for
+// rows_alike(). `metrics` are the metrics of the evaluation, with the number of rows as "eval_samples".
+
+// Identifies the rows by `files` (names or hashes of the evaluated files) and by the settings that choose rows of them.
 OrderedJson evaluated_by(const OrderedJson& settings, const OrderedJson& metrics,
                          OrderedJson files);
 enum class RowsAlike { kSame, kDifferent, kUnknown };
-// Compares such facts. Ids of rows decide; without them, only numbers of rows tell surely that rows differ: other files
-// may hold the same rows.
+// Compares two results of evaluated_by() or evaluated_in(). If both have hashes of row ids, the hashes decide. Else
+// different numbers of rows mean different rows; different files do not, because they may hold the same rows.
 RowsAlike rows_alike(const OrderedJson& a, const OrderedJson& b);
-// These facts of a registered run; of the rows that are saved in a folder, null: none are; and of a version: of its
-// saved rows, if they are there.
+// Identifies the rows that a registered run evaluated.
 OrderedJson evaluated_by(const RegisteredRun& run, const OrderedJson& metrics);
+// Identifies the rows whose scores are saved in a folder (evaluation.h); null if there are none.
 OrderedJson evaluated_in(const std::string& folder, const OrderedJson& metrics);
+// Identifies the rows that a version was evaluated on: by its saved rows if it has them, else by `run`, its run.
 OrderedJson evaluated_by(const ModelVersion& version, const RegisteredRun& run);
 
-// The run that made a version; an empty one if it has none. Errors: those of the registry.
+// The run that made a version; an empty RegisteredRun if the version has none. Errors: those of the registry.
 Result<RegisteredRun> run_of_version(Registry& registry, const ModelVersion& v);
 // Errors: those of the registry.
 Result<VersionDifference> compare_versions(Registry& registry, const ModelVersion& a,

@@ -19,27 +19,28 @@
 
 namespace hone {
 
+// std::monostate: NULL.
 using SqlValue = std::variant<std::monostate, int64_t, double, std::string>;
 using SqlValues = std::vector<SqlValue>;
-std::string sql_text(const SqlValue& value);  // "" for NULL
-int64_t sql_number(const SqlValue& value);    // 0 for anything but a whole number
+std::string sql_text(const SqlValue& value);  // the value as text; "" for NULL
+int64_t sql_number(const SqlValue& value);    // the value if it is a whole number, else 0
 
-// One connection. Several threads may use it: one transaction at a time, the others wait.
+// One connection to a database. Several threads may use it; transactions of other threads wait for the running one.
 class Database {
  public:
   // `address`: sqlite:///relative.db, sqlite:////absolute.db, a path, or
-  // postgresql://user@host/name. Creates a missing file and its folder. Errors: H3131, H3132,
-  // H3133.
+  // postgresql://user@host/name. Creates a missing file and its folder. Errors: H3131 the address has another form;
+  // H3132 another program keeps the database locked; H3133 the database cannot be read or written.
   static Result<std::unique_ptr<Database>> open(const std::string& address);
   virtual ~Database() = default;
 
-  // Runs one statement, with a value for each '?'. Returns the rows of a SELECT. Errors: H3132 if
-  // another program keeps the lock for longer than the timeout, H3133 for everything else.
+  // Runs one statement, with one of `values` for each '?'. Returns the rows of a SELECT, else nothing. Errors: H3132
+  // another program keeps the lock for longer than registry_timeout_seconds(); H3133 everything else.
   Result<std::vector<SqlValues>> run(std::string_view sql, const SqlValues& values = {});
 
-  // Runs `body` in one transaction: all or nothing becomes visible. write() holds the only write
-  // lock from its beginning, read() sees one state. A transaction inside another is part of the
-  // outer one. Errors: those of `body` (nothing changes) and of run().
+  // Run `body` in one transaction: either all changes become visible, or none. write() holds the only write lock from
+  // its beginning; read() sees one state of the database. A transaction inside another is part of the outer one.
+  // Errors: those of `body`, after which nothing has changed, and of run().
   Status write(const std::function<Status()>& body) { return transaction(body, true); }
   Status read(const std::function<Status()>& body) { return transaction(body, false); }
 
@@ -59,11 +60,11 @@ class Database {
   int depth_ = 0;
 };
 
-// The kinds of databases, by the prefixes of their addresses. Errors as of Database::open.
+// Open a database of one kind, for Database::open. Errors: those of Database::open.
 Result<std::unique_ptr<Database>> open_sqlite(const std::string& path);
 Result<std::unique_ptr<Database>> open_postgres(const std::string& address);
 
-// Seconds that a statement waits for another program's lock: HONE_REGISTRY_TIMEOUT, default 30.
+// The seconds that a statement waits for another program's lock: the variable HONE_REGISTRY_TIMEOUT (default: 30).
 double registry_timeout_seconds();
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// The decision to deploy: is a version better than the deployed one, on the same rows?
+// Decides whether to deploy a version: whether it is better than the deployed version on the same rows.
 #pragma once
 
 #include "operate/registry/evaluation.h"
@@ -7,63 +7,71 @@
 
 namespace hone {
 
-// A paired bootstrap: each sample draws as many rows as exist, with replacement, the same for both;
-// the interval holds the middle of the differences (learn/metrics/bootstrap.h).
+// The result of a paired bootstrap. Each sample draws as many rows as exist, with replacement, and the same rows for
+// both versions. [low, high] holds the middle share `confidence` of the samples' gains (learn/metrics/bootstrap.h).
 struct PairedComparison {
   int64_t rows = 0;
-  double version = 0, against = 0;     // values of the metric on these rows
-  double gain = 0, low = 0, high = 0;  // improvement of the version; negative: a loss
+  double version = 0, against = 0;  // the metric of both versions on these rows
+  // Improvement of `version`, in units of the metric; negative: it is worse.
+  double gain = 0, low = 0, high = 0;
   OrderedJson json() const;
 };
 
-// Compares rows in the same order. Metrics: the mean of a score that each row has; loss and
-// perplexity from nll and tokens; bleu, chrf, and f1, precision and recall of entities from the
-// texts. H3144 for any other.
+// Compares two versions by the policy's metric. Both lists have the same rows in the same order. The metric can be
+// the mean of a score that each row has; loss or perplexity, from the scores nll and tokens; or bleu, chrf, or f1,
+// precision and recall of entities, from the texts (row_scores.h). Error H3144: the rows do not have the metric.
 Result<PairedComparison> compare_rows(const std::vector<const EvaluatedRow*>& version,
                                       const std::vector<const EvaluatedRow*>& against,
                                       const DecisionPolicy& policy);
 
-// The metric of a version by itself: from its evaluation, else from its metrics. H3144.
+// The value of a metric for one version: computed from its evaluated rows, else from its metrics. `evaluation` may be
+// null. Error H3144: neither has the metric.
 Result<double> metric_of(const ModelVersion& version, const Evaluation* evaluation,
                          const std::string& metric);
 
-// H3144: decide() would refuse the names of the policy, its metric and slices. Call this before more is evaluated:
-// `compares` with another version, on the rows of this evaluation.
+// Checks the names of the policy's metric and slices, before other versions are evaluated. `compares`: decide() will
+// compare with another version on the rows of `evaluation`, which must not be null then. Error H3144: decide() would
+// fail because there is no such metric or slice.
 Status check_names(const ModelVersion& version, const Evaluation* evaluation, bool compares,
                    const DecisionPolicy& policy);
 
-// "" if both have the same rows, else their numbers and data. Counts the common rows only if ids are equal: without one,
-// two versions of a file may still hold the same rows.
+// "" if both evaluations have the same row ids; else a text with the number and the data of both. The text counts the
+// common rows, unless no id is common: two versions of a file share no ids, but may hold the same rows.
 std::string differing_rows(const Evaluation& version, const Evaluation& against);
 
 struct ParityCheck {
   bool passed = true;
-  std::string reason;    // of a failure
-  OrderedJson evidence;  // rows, largest difference, rows with the same prediction
+  std::string reason;    // why the check failed; "": it passed
+  OrderedJson evidence;  // "rows", "largest_difference", "same_predictions", "dtype"
 };
-// Compares new results of the registered folder with its recorded evaluation, row by row.
+// Compares `now`, a new evaluation of the registered folder, with its recorded evaluation, row by row, within the
+// tolerances of the policy.
 ParityCheck check_parity(const Evaluation& recorded, const Evaluation& now,
                          const DecisionPolicy& policy);
 
-// The facts for a decision. Null: unknown.
+// The facts for a decision.
 struct DecisionInput {
-  const ModelVersion& version;
-  const Evaluation* evaluation = nullptr;
-  const ModelVersion* against = nullptr;  // that the alias names
-  const Evaluation* against_evaluation = nullptr;
-  std::optional<ParityCheck> parity = {};
+  const ModelVersion& version;             // the candidate
+  const Evaluation* evaluation = nullptr;  // its evaluated rows; null: unknown
+  // The version that the alias names now; null: the alias names none.
+  const ModelVersion* against = nullptr;
+  const Evaluation* against_evaluation = nullptr;  // its evaluated rows; null: unknown
+  std::optional<ParityCheck> parity = {};          // nullopt: not checked
   std::string alias = kChampion;
-  // Ends the reason of a comparison: why it may favour one of the two.
+  // A text to put at the end of a comparison's reason: why the comparison may favour one version; "": none.
   std::string caution = {};
 };
-// Returns verdict, reason and evidence without recording them. Without a version of the alias, or
-// for that version itself: promote if the floor is met and parity holds. With one: promote if the whole interval of the gain is
-// above minimum_gain and no slice loses more than allowed; refuse if the whole interval is at or
-// below it, or a slice of ten rows or more certainly loses more; else hold. H3144.
+// Returns the verdict with its reason and evidence; records nothing. `version` is promoted as follows.
+//   The alias names no version: promote if the policy's floor is met and parity holds, else refuse.
+//   The alias names `version` already: the same; without a floor promote at once.
+//   The alias names another version. Refuse if the floor or parity fails, if the whole interval of the gain is at or
+//   below minimum_gain, or if a slice of at least ten rows certainly loses more than max_slice_loss. Promote if the
+//   whole interval is above minimum_gain and no slice loses more than that. Else hold.
+// A comparison needs both evaluations, with the same row ids. Error H3144: the metric or a slice is missing.
 Result<Decision> decide(const DecisionInput& input, const DecisionPolicy& policy);
 
-// A line for each slice of a decision's evidence that the version makes worse, the largest loss first; the last may
-// count further ones.
+// A line for each slice of a decision's evidence in which the version is worse, the largest loss first. After five
+// slices, a last line gives the number of the remaining ones.
 std::vector<std::string> worse_slices(const OrderedJson& evidence);
 
 }  // namespace hone

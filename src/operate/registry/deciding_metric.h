@@ -1,4 +1,4 @@
-// The metric that decides which of several runs or versions is the best: for their tables, and for the pages of hone ui.
+// Chooses the metric by which several runs or versions are compared, for tables and for the pages of hone ui.
 #pragma once
 
 #include <optional>
@@ -16,20 +16,25 @@ struct DecidingMetric {
   double value = 0;
 };
 
-// The first of these that `metrics` has: `wanted` (of a policy; "": none), metric_for_best_model of
-// the settings, the metric of the task, its loss, its other metrics, the loss of training. `loss` is eval_loss_per_token if there is one, as in decisions.
+// The first metric in this order that `metrics` has; nullopt: none.
+//   1. `wanted`, from a policy; "": none
+//   2. the setting metric_for_best_model
+//   3. the usual metric of the task, then "loss", then the other metrics of the task
+//   4. "train_loss"
+// For the name "loss", eval_loss_per_token takes precedence over eval_loss, because decisions use it.
 std::optional<DecidingMetric> deciding_metric(const OrderedJson& metrics, const std::string& task,
                                               const OrderedJson& settings,
                                               const std::string& wanted = "");
-// That of a run with a log; none if the run has only the loss of training, which has a column of its own.
+// The deciding metric of a run that has a log; nullopt if the run has only train_loss, which tables show in a column of
+// its own.
 std::optional<DecidingMetric> metric_of_run(const RunRow& row);
 
-// {"name", "value"}; null: there is none.
+// {"name", "value"}; null for nullopt.
 OrderedJson metric_json(const std::optional<DecidingMetric>& metric);
 
-// The metric of the last decision that names one; "": none does.
+// The metric of the newest decision that names a metric; "": no decision does.
 std::string decided_by(const std::vector<Decision>& newest_first);
-// The metrics of a version with those that only decisions computed, such as F1 from the rows of an evaluation.
+// The metrics of a version, and those that only its decisions computed, such as F1 from the rows of an evaluation.
 OrderedJson metrics_with_decisions(const ModelVersion& version,
                                    const std::vector<Decision>& newest_first);
 

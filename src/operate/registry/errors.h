@@ -1,4 +1,4 @@
-// Error codes of the room: H313x and H314x.
+// Error codes of operate/registry: H313x and H314x.
 #pragma once
 
 #include "base/core/error.h"

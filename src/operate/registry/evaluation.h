@@ -1,4 +1,4 @@
-// The files of hone eval --save_examples: the rows of an evaluation with their scores.
+// Reads the files that hone eval --save_examples writes: the rows of an evaluation with their scores.
 #pragma once
 
 #include <string>
@@ -12,9 +12,9 @@ inline constexpr const char* kExamplesFile = "eval_examples.jsonl";
 inline constexpr const char* kEvaluationRunFile = "eval_run.json";
 
 struct EvaluatedRow {
-  std::string id;                     // equal ids: the same row of the same data
+  std::string id;                     // never ""; equal ids mean the same row of the same data
   std::string prediction, reference;  // "": the task has none
-  OrderedJson scores, slices;         // objects: numbers by name, texts by column
+  OrderedJson scores, slices;  // objects: name of a score -> number; name of a column -> text
 };
 
 struct Evaluation {
@@ -23,15 +23,16 @@ struct Evaluation {
   OrderedJson run;  // eval_run.json: task, data, settings, folder
 };
 
-// Parses the rows of an examples file; `name` is for messages. H3142: a malformed line, two rows
-// with the same id, no row at all.
+// Parses the text of eval_examples.jsonl; `name` is the file's name for errors. Error H3142: a malformed line, a row
+// without an id, two rows with the same id, or no rows.
 Result<std::vector<EvaluatedRow>> parse_examples(std::string_view text, const std::string& name);
 
-// Reads both files of a folder; without eval_run.json its `run` is null. H3142, those of the store.
+// Reads both files of a folder or URL; without eval_run.json `run` is null. Errors: H3142 the rows are missing, or a
+// file is malformed; those of the store.
 Result<Evaluation> read_evaluation(const std::string& folder);
 
-// Hashes the ids of its rows, in whatever order they are: equal for evaluations of the same rows. Reads only ids.
-// H3142: no row, or one without an id; errors of the store.
+// "sha256:..." over the row ids of a folder's eval_examples.jsonl, independent of their order: equal for evaluations of
+// the same rows. Errors: H3142 there are no rows, or a row has no id; those of the store.
 Result<std::string> hash_of_row_ids(const std::string& folder);
 
 }  // namespace hone

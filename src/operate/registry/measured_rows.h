@@ -1,4 +1,4 @@
-// Whether the values of a metric are of the same rows: only then one of them is the best.
+// Checks whether the values of a metric were measured on the same rows. Only then can one of them be called the best.
 #pragma once
 
 #include <optional>
@@ -11,20 +11,23 @@
 
 namespace hone {
 
-// A run or a version: the metric that decides, all of its metrics, and what decides the rows that they are of.
+// One line of a table of runs or versions.
 struct MeasuredRow {
   std::optional<DecidingMetric> metric = {};
-  OrderedJson metrics = {};
+  OrderedJson metrics = {};  // an object: name -> value
+  // Identifies the evaluated rows: a result of evaluated_by() (compare_versions.h).
   OrderedJson evaluated = {};
 };
 
+// The value of a metric; nullopt if the run or version does not have it.
 std::optional<double> value_in(const MeasuredRow& row, const std::string& name);
-// Whether all values of a metric are of the same rows. Training measures its own, whatever is evaluated.
+// Whether all runs or versions that have the metric measured it on the same rows. Metrics of training ("train_...")
+// always count as the same.
 RowsAlike measured_alike(const std::vector<MeasuredRow>& rows, const std::string& name);
-// Tells why no value is the best: "the runs were evaluated on different rows"; "": one is.
+// A text that says why no value is called the best: "the runs were evaluated on different rows". "" for kSame.
 std::string no_best_text(RowsAlike alike);
 
-// The facts that decide the rows that a run with a log evaluated, with the names of its files.
+// Identifies the rows that a run with a log evaluated, by the names of its files (compare_versions.h).
 OrderedJson evaluated_by(const RunRow& row);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// A metric of an evaluation with the interval of its bootstrap.
+// A metric of an evaluation with its confidence interval, by a bootstrap over the rows.
 #pragma once
 
 #include "learn/metrics/bootstrap.h"
@@ -14,12 +14,12 @@ struct MetricInterval {
   OrderedJson json() const;
 };
 
-// "interval 0.1 to 0.4, 87 rows", with `digits` significant digits; without a spread, as of one row or of rows that
-// are all alike, "the same in all 87 rows": such an interval has no width, and is not to be read as certainty.
+// "interval 0.1 to 0.4, 87 rows", with `digits` significant digits. If low and high are equal, "one row" or "the same
+// in all 87 rows", because an interval without width would look like certainty.
 std::string interval_text(double low, double high, int64_t rows, int digits);
 
-// Over the rows of the evaluation, drawn with replacement. Errors: H3144 the rows do not have the
-// metric.
+// Computes a metric, without the prefix "eval_", and its interval, by drawing rows of the evaluation with replacement.
+// Error H3144: the rows do not have the metric.
 Result<MetricInterval> metric_interval(const Evaluation& evaluation, const std::string& metric,
                                        const BootstrapOptions& options = {});
 

@@ -12,36 +12,38 @@
 namespace hone {
 
 struct ExchangedModels {
-  int64_t models = 0, versions = 0;  // new ones
-  int64_t there_already = 0;         // versions with the same files, skipped
+  int64_t models = 0, versions = 0;  // created by the copy
+  // Versions that were skipped, because the target has the same files.
+  int64_t there_already = 0;
 };
 
-// Exports each model (or only `name`) with its versions in order, the run of each in the experiment
-// "hone", the files of a local folder as artifacts below model/, and the aliases. Skips a version
-// whose hash the server has in a tag hone.hash. Errors: H0107, H0108, H3135, those of the registry
-// and of the store.
+// Exports all models; only the model `name` unless it is "". Sends its versions in order, the run of each version into
+// the experiment "hone", the files of a local folder as artifacts below model/, and the aliases. Skips a version whose
+// hash the server has in a tag hone.hash. Errors: H0107 the server cannot be reached; H0108 it refuses a request; H3135
+// there is no model `name`; those of the registry and of the store.
 Result<ExchangedModels> export_to_mlflow(Registry& registry, MlflowClient& client,
                                          const std::string& name);
 
-// Imports models. A version that hone exported is restored; another one has MLflow's source, run,
-// parameters and metrics, and a hash of its place there. Files are not copied. Errors: H0107,
-// H0108, H3135 no model of that name, H3136 a name that hone does not accept.
+// Imports all models; only the model `name` unless it is "". A version that hone exported is restored as it was.
+// Another version gets MLflow's source, run, parameters and metrics; its hash is made from its name and number in
+// MLflow. Files are not copied. Errors: H0107 the server cannot be reached; H0108 it refuses a request; H3135 the
+// server has no model `name`; H3136 hone does not accept a model's name.
 Result<ExchangedModels> import_from_mlflow(Registry& registry, MlflowClient& client,
                                            const std::string& name);
 
-// The server's answers; members of unexpected types are left out.
+// Parts of the server's answers. Members of unexpected types are left out.
 struct MlflowVersion {
   std::string number, source, run_id;
   std::map<std::string, std::string> tags;
 };
 struct MlflowModel {
   std::string name, description;
-  std::map<std::string, std::string> tags, aliases;  // alias -> number
+  // Name -> value; alias -> number of the version.
+  std::map<std::string, std::string> tags, aliases;
 };
-// Parses the answers of registered-models/search, of model-versions/search (sorted by number) and of
-// runs/get.
-std::vector<MlflowModel> mlflow_models(const Json& answer);
+std::vector<MlflowModel> mlflow_models(const Json& answer);  // from registered-models/search
+// From model-versions/search; sorted by number.
 std::vector<MlflowVersion> mlflow_versions(const Json& answer);
-RegisteredRun mlflow_run(const Json& answer);
+RegisteredRun mlflow_run(const Json& answer);  // from runs/get
 
 }  // namespace hone

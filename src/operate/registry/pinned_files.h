@@ -1,5 +1,5 @@
-// The objects of a model in a bucket, as they were when it was registered: every machine with the
-// registry loads these and no others.
+// Records the files of a model in a bucket when the model is registered, and later checks that they are unchanged.
+// Every machine that uses the registry then loads the registered files.
 #pragma once
 
 #include <string>
@@ -9,16 +9,19 @@
 
 namespace hone {
 
-// [{"file", "bytes", "version", "crc32c", "md5"}] of the files of a model, as the store reports them;
-// members that the store lacks are left out. Empty if `source` is not in a bucket. Errors: those of
+// The record for ModelVersion::files: a JSON list with an object {"file", "bytes", "version", "crc32c", "md5"} for each
+// of `files`, which are names below the URL `source`. The values are from the store's metadata; members that the store
+// does not have, and missing files, are left out. An empty list if `source` is not a URL of a bucket. Errors: those of
 // the store.
 Result<OrderedJson> pin_files(const std::string& source, const std::vector<std::string>& files);
 
-// Asks the store, without reading the files. H3145: an object is missing, or its content has changed
-// since the version was registered. Errors: those of the store.
+// Compares the files of a version with its record, by the store's metadata, without reading the files. Does nothing if
+// its source is not in a bucket. Errors: H3145 a file is missing, or its content has changed since the version was
+// registered; those of the store.
 Status check_pinned(const ModelVersion& version);
 
-// H3145 if a file of the folder differs from the file of this name below `url`.
+// Checks that the copies of local files in a bucket have the same content. `files` are names below `folder` and below
+// `url`. Errors: H3145 a copy is missing or differs; those of the store.
 Status check_published(const std::string& folder, const std::string& url,
                        const std::vector<std::string>& files);
 

@@ -1,4 +1,4 @@
-// The policy of hone models decide: when a version may be deployed.
+// The policy of hone models decide: the conditions under which a version may be deployed.
 #pragma once
 
 #include <optional>
@@ -10,38 +10,45 @@
 namespace hone {
 
 struct DecisionPolicy {
-  std::string metric;            // "rouge1", "accuracy", "perplexity"; a prefix "eval_" is dropped
-  bool higher_is_better = true;  // default: false for losses, errors and perplexity
-  double minimum_gain = 0;       // the whole interval must be above it, in units of the metric
-  std::optional<double> floor;   // smallest value (for losses: largest) of the version itself
-  double confidence = 0.95;
-  std::vector<std::string> slices;       // columns
-  std::optional<double> max_slice_loss;  // largest loss of a slice; null: slices are only reported
+  // The metric that decides, without a prefix such as "eval_": "rouge1", "accuracy", "perplexity".
+  std::string metric;
+  bool higher_is_better = true;  // default in a policy file: !lower_is_better(metric)
+  // The whole interval of the gain must be above this value, in units of the metric.
+  double minimum_gain = 0;
+  // The worst allowed value of the version's own metric: the smallest, or the largest if lower is better. nullopt:
+  // none.
+  std::optional<double> floor;
+  double confidence = 0.95;         // confidence level of the interval, 0.5 to 0.9999
+  std::vector<std::string> slices;  // columns: the rows with equal values of a column form a slice
+  // The largest allowed loss of a slice, in units of the metric; nullopt: slices are only reported.
+  std::optional<double> max_slice_loss;
   int64_t bootstrap_samples = 1000;
-  uint64_t seed = 42;
+  uint64_t seed = 42;  // seed of the bootstrap
 
   // Parity: the registered folder must reproduce its recorded evaluation.
-  int64_t parity_rows = 8;  // 0: no check
-  // Largest difference of a row's mean log likelihood a token, in nats; null: 0.001, with a dtype
-  // 0.05.
+  int64_t parity_rows = 8;  // rows to compare; 0: no parity check
+  // The largest allowed difference of a row's log likelihood, in nats a token; nullopt: allowed_difference() chooses.
   std::optional<double> parity_tolerance;
-  double parity_same_texts = 1;  // smallest share of rows with the same prediction
-  std::string parity_dtype;      // "", "bf16" or "int8": as it will be served
+  double parity_same_texts = 1;  // smallest allowed share of rows with the same prediction, 0 to 1
+  // Dtype in which the model will be served: "bf16" or "int8"; "": as trained.
+  std::string parity_dtype;
 
+  // parity_tolerance; if it is unset, 0.001, or 0.05 with a parity_dtype.
   double allowed_difference() const {
     return parity_tolerance.value_or(parity_dtype.empty() ? 1e-3 : 0.05);
   }
   OrderedJson json() const;
 };
 
-// A JSON object with the names above; "parity" is an object {"rows", "tolerance", "same_texts",
-// "dtype"}. H3143: an unknown key (with the nearest name), a value of another type or outside its
-// bounds.
+// Parses a JSON object with the names above; "parity" is an object {"rows", "tolerance", "same_texts", "dtype"}. `name`
+// is the file's name for errors. Error H3143: malformed JSON, no metric, an unknown key (with the nearest name), or a
+// value of another type or outside its bounds.
 Result<DecisionPolicy> parse_policy(std::string_view text, const std::string& name);
 
-// Losses, errors, perplexity, and costs such as memory and seconds; of a metric without prefix.
+// Whether a smaller value is better, by the metric's name without a prefix: losses, errors, perplexity, and costs
+// such as memory and seconds.
 bool lower_is_better(const std::string& metric);
-// "rouge1" for "eval_rouge1" and "predict_rouge1".
+// The name without the prefix "eval_", "predict_" or "test_": "rouge1" for "eval_rouge1".
 std::string bare_metric(const std::string& name);
 
 }  // namespace hone

@@ -9,25 +9,28 @@ namespace hone {
 
 struct ModelToRegister {
   std::string name = {};
-  std::string folder = {};  // of the model files: a path or URL
-  // JSON files; none: all_results.json of the folder, if it exists.
+  std::string folder = {};  // path or URL of the folder with the model's files
+  // JSON files with metrics; empty: all_results.json of `folder` and of `evaluation`, if they exist.
   std::vector<std::string> metrics = {};
-  std::string run_log = {};  // hone_log.jsonl or its folder; "": the folder's own, if it exists
-  // A folder with eval_examples.jsonl; "": the model's own, if it exists.
+  // The run's hone_log.jsonl, or the folder that has it; "": that of `folder`, if it exists.
+  std::string run_log = {};
+  // A folder with eval_examples.jsonl; "": `folder`, if it has the file.
   std::string evaluation = {};
-  std::string parent = {};       // "": the initial model of the run
-  std::string description = {};  // of the model; "": unchanged
-  Labels labels = {};
-  std::string alias = {};
-  std::string hone_version = {};  // of this program
-  // The URL that other machines know a path of this machine by; returns any other text unchanged.
+  // The model that training began from; "": the initial model of the run.
+  std::string parent = {};
+  std::string description = {};   // description of the model; "": unchanged
+  Labels labels = {};             // labels of the version
+  std::string alias = {};         // alias to set to the version; "": none
+  std::string hone_version = {};  // version of this program
+  // Maps a path of this machine to the URL of its copy for other machines; returns any other text unchanged. Null:
+  // there are no copies.
   std::function<std::string(const std::string& path)> published = {};
 };
 
-// Hashes the files and adds the version; see Registry::add_version for files that are registered
-// already. Stores metrics unchanged; later files win. Reads `folder` and names its published place,
-// which must have the same files. Errors: H3140, H3141 a malformed file of metrics, H3145, those of
-// Registry::add_version and of the store.
+// Hashes the files and adds the version; see Registry::add_version for files that are registered already. Metrics are
+// stored unchanged; those of later files take precedence. Reads `folder`, and records its published URL as the source,
+// which must have the same files. Errors: H3140 the folder has no weights; H3141 a file of metrics is malformed; H3145
+// the published copy differs; those of Registry::add_version and of the store.
 Result<ModelVersion> register_model(Registry& registry, const ModelToRegister& given);
 
 }  // namespace hone

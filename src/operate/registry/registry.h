@@ -1,10 +1,10 @@
-// The registry: runs, models with versions and aliases, decisions, endpoints. It is one database,
-// SQLite by default; each call is one transaction, so a killed program leaves nothing half done.
+// The registry: a database of runs, models with versions and aliases, decisions, and endpoints. It is SQLite by
+// default. Each call is one transaction, so a killed program leaves nothing half done.
 //   Registry registry = HONE_TRY(Registry::open(settings.registry));
 //   ModelVersion v = HONE_TRY(resolve_model(registry, "news@champion"));   // also "news" and "news:3"
 //   serve(v.source, v.model, v.number);
-// Errors of all calls: H3132 (locked), H3133 (full disk, not a database, server away), and the
-// errors listed below.
+// Errors of all calls: H3132 another program keeps the registry locked; H3133 the registry cannot be read or written
+// (full disk, not a database, server not reachable); and the errors that the calls list below.
 #pragma once
 
 #include <map>
@@ -19,20 +19,22 @@ namespace hone {
 
 inline constexpr const char* kChampion = "champion";  // the alias of the version to deploy
 
-// Times are UTC with milliseconds, "2026-05-04T12:30:05.123Z". Unknown texts are "" and unknown
-// numbers 0. Objects hold no secrets: everything written passes through redact_secrets()
-// (redact.h).
+// In all structs below: times are UTC with milliseconds, "2026-05-04T12:30:05.123Z"; an unknown text is "", an unknown
+// number 0. Everything that is written passes through redact_secrets() (base/core/redact.h), so the registry holds no
+// secrets.
 using Labels = std::map<std::string, std::string>;
 
 struct RegisteredRun {
   std::string id = {};  // RunInfo::id
   std::string name = {}, task = {};
   OrderedJson params = OrderedJson::object();   // settings of the run
-  OrderedJson metrics = OrderedJson::object();  // as all_results.json
-  std::string data_hash = {};                   // of its training files
-  std::string model_hash = {};                  // of the initial model
+  OrderedJson metrics = OrderedJson::object();  // the content of all_results.json
+  // Hashes of its training files: hash_data(), separated by blanks.
+  std::string data_hash = {};
+  std::string model_hash = {};  // hash_model() of the initial model
+  // The status is RunRow::status() (operate/monitor/run_list.h); the others are times.
   std::string status = {}, started = {}, ended = {};
-  // Other facts that decide the result: hone's version, command, machine, instruction set, threads.
+  // Other facts that decide the result: hone's version, command, machine, instruction set, files of data.
   OrderedJson record = OrderedJson::object();
 };
 
@@ -40,26 +42,28 @@ struct RegisteredModel {
   std::string name = {}, description = {};
   Labels labels = {};
   std::string created = {};
-  int64_t versions = 0;                         // their number
-  std::map<std::string, int64_t> aliases = {};  // alias -> version
+  int64_t versions = 0;                         // how many versions it has
+  std::map<std::string, int64_t> aliases = {};  // alias -> number of the version
 };
 
 struct ModelVersion {
   std::string model = {};
   int64_t number = 0;       // from 1
-  std::string source = {};  // folder (absolute) or URL of the model files
-  std::string hash = {};    // of the model files: hash_model() (model_hash.h)
-  OrderedJson files =
-      OrderedJson::array();  // of a source in a bucket: pin_files() (pinned_files.h)
+  std::string source = {};  // absolute path or URL of the folder with the model files
+  std::string hash = {};    // hash_model() of the model files (model_hash.h)
+  // Record of the model files if `source` is in a bucket: pin_files() (pinned_files.h).
+  OrderedJson files = OrderedJson::array();
+  // RegisteredRun::id of the run that made it; "": none.
   std::string run_id = {};
   std::string task = {};                        // "summarization", "clm" ...
-  OrderedJson metrics = OrderedJson::object();  // equal to all_results.json of the folder
+  OrderedJson metrics = OrderedJson::object();  // the content of the folder's all_results.json
   std::string evaluation = {};                  // folder with eval_examples.jsonl of this version
-  std::string parent = {};  // its initial model: "news:2", a folder, a name of the hub
-  std::string data_hash = {};
+  // The model that training began from: "news:2", a folder or a hub name.
+  std::string parent = {};
+  std::string data_hash = {};  // RegisteredRun::data_hash of its run
   Labels labels = {};
   std::string created = {};
-  std::vector<std::string> aliases = {};  // names of this version now
+  std::vector<std::string> aliases = {};  // the aliases that name this version now
   std::string uri() const { return fmt::format("models:/{}/{}", model, number); }
   std::string reference() const { return fmt::format("{}:{}", model, number); }
 };
@@ -74,10 +78,10 @@ struct AliasChange {
 struct Decision {
   int64_t id = 0;
   std::string model = {};
-  int64_t version = 0, against = 0;  // against: the version that the alias named then; 0: none
-  std::string verdict = {};          // promote, refuse or hold
+  int64_t version = 0, against = 0;  // against: the version that the alias named before; 0: none
+  std::string verdict = {};          // "promote", "refuse" or "hold"
   std::string reason = {};           // a sentence
-  OrderedJson evidence = OrderedJson::object();
+  OrderedJson evidence = OrderedJson::object();  // the facts that decide() compared (decide.h)
   std::string time = {};
 };
 
@@ -85,7 +89,7 @@ struct DeployedModel {
   std::string id = {};  // numeric
   std::string model = {};
   int64_t version = 0;
-  int64_t traffic = 100;  // percent of the requests; an endpoint's sum is 100
+  int64_t traffic = 100;  // percent of the endpoint's requests; the sum of an endpoint is 100
   std::string created = {};
 };
 // The process that answers for an endpoint. If it is on another machine or in another container, only its
@@ -93,9 +97,10 @@ struct DeployedModel {
 struct EndpointServer {
   std::string space = {};  // process_space()
   std::string host = {};   // name of the machine
-  int64_t pid = 0;         // 0: none
+  int64_t pid = 0;         // number of the process; 0: no server
   std::string start = {};  // start_of_process(pid)
-  // The word of a server that hone deploy is starting; it may take the endpoint only as long as the word is here.
+  // A random id that hone deploy gives to the server that it is starting. That server may take the endpoint only as
+  // long as its id is here. "": no server is being started.
   std::string awaited = {};
   bool operator==(const EndpointServer&) const = default;
   bool is(const EndpointServer& other) const {
@@ -103,78 +108,79 @@ struct EndpointServer {
   }
 };
 struct Endpoint {
-  std::string id = {};            // numeric; "" in set_endpoint: choose a new one
+  std::string id = {};            // numeric; "" in set_endpoint(): see there
   std::string display_name = {};  // unique
-  std::string model = {};         // model that gives it its name
-  std::string address = {};       // "http://127.0.0.1:8080"; "": not served
+  std::string model = {};         // the registered model for which it was made
+  std::string address = {};       // "http://127.0.0.1:8080"; "": it has no server
   std::string created = {}, changed = {};
   std::vector<DeployedModel> deployed = {};
   OrderedJson serving = OrderedJson::object();  // settings of hone serve, with host and port
   EndpointServer server = {};
 };
 
-// A random numeric id in Vertex AI's form; collisions have probability 1e-18.
+// A random numeric id in Vertex AI's form; two ids are equal with probability 1e-18.
 std::string new_numeric_id();
 
 class Registry {
  public:
-  // `address`: see Database::open; "": $HONE_REGISTRY, else $XDG_DATA_HOME/hone/registry.db, else
-  // ~/.local/share/hone/registry.db. Errors: H3131, H3134.
+  // `address`: see Database::open. "": the variable HONE_REGISTRY, else $XDG_DATA_HOME/hone/registry.db, else
+  // ~/.local/share/hone/registry.db. Errors: H3131 the address cannot be used; H3134 a newer hone made the registry.
   static Result<Registry> open(const std::string& address = "");
-  const std::string& address() const { return db_->shown(); }  // without a password
-  // As given, perhaps with a password: for another process's HONE_REGISTRY, never for people.
+  const std::string& address() const { return db_->shown(); }  // the address without a password
+  // The address as given, perhaps with a password: for HONE_REGISTRY of another process, never to show.
   const std::string& whole_address() const { return address_; }
 
   // --- runs: put_run adds a run or replaces the one with the same id ---
+  // In the calls below, H3135 means: there is no such run, model, version, alias or endpoint.
   Status put_run(const RegisteredRun& run);
   Result<std::vector<RegisteredRun>> runs();         // the newest first
   Result<RegisteredRun> run(const std::string& id);  // H3135
 
-  // --- models and versions ---
-  // Adds a version, and the model if it is new; ignores `number`, `created` and `aliases` of
-  // `version`. If the model has a version with this hash already, returns that one, so a killed
-  // program may register again. Missing metrics and evaluation are then filled in; existing ones
-  // are replaced if `replaced` names them ("metrics", "evaluation"). A URL as source, with its
-  // files, takes the place of the former source. The same transaction stores
-  // the run, unless its id is "", and sets `alias`, unless it is "". H3136.
+  // --- models and versions --- Adds a version, and the model if it is new. Ignores `number`, `created` and `aliases`
+  // of `version`, and returns the stored version. If the model already has a version with this hash, returns that
+  // one, so a killed program may register again. Then missing metrics and a missing evaluation are filled in;
+  // existing ones are replaced if `replaced` names them ("metrics", "evaluation"); and if the new source is a URL, it
+  // replaces the stored source and files. The same transaction stores the run, unless its id is "", and sets `alias`,
+  // unless it is "". Error H3136: the name of a new model or the alias cannot be used.
   Result<ModelVersion> add_version(const ModelVersion& version, const RegisteredRun& run = {},
                                    const std::string& alias = "",
                                    const std::vector<std::string>& replaced = {});
   Result<std::vector<RegisteredModel>> models();
   Result<RegisteredModel> model(const std::string& name);  // H3135
-  Status describe(const std::string& name, const std::string& description,
-                  const Labels& labels);                                   // H3135
+  // Replaces the description and labels of a model. H3135.
+  Status describe(const std::string& name, const std::string& description, const Labels& labels);
+  // The versions of a model, by number.
   Result<std::vector<ModelVersion>> versions(const std::string& model);    // H3135
   Result<ModelVersion> version(const std::string& model, int64_t number);  // H3135
 
   // --- aliases ---
   Result<ModelVersion> aliased(const std::string& model, const std::string& alias);  // H3135
-  // Does nothing if the alias names this version already. H3135, H3136.
+  // Lets the alias name this version; does nothing if it already does. Errors: H3135; H3136 the alias cannot be used
+  // as a name.
   Status set_alias(const std::string& model, const std::string& alias, int64_t version,
                    const std::string& reason = "");
-  // Returns the alias to its former version; again: one more back. H3135, H3137.
+  // Sets the alias to the version that it named before, and returns that version. Each further call goes one version
+  // further back. Errors: H3135; H3137 there is no former version.
   Result<ModelVersion> roll_back(const std::string& model, const std::string& alias = kChampion,
                                  const std::string& reason = "");
   Result<std::vector<AliasChange>> alias_changes(const std::string& model);  // the oldest first
 
-  // --- decisions ---
-  // Records a decision and, if its verdict is promote, sets `alias`, in one transaction. Returns it
-  // with id and time. H3135; H3138 if the alias no longer names `against` (0: nothing): decide
-  // again.
+  // --- decisions --- Records a decision and, if its verdict is "promote", sets `alias`, in one transaction. Returns
+  // the decision with its id and time. Errors: H3135; H3138 the alias no longer names `decision.against` (0: no
+  // version), so decide again.
   Result<Decision> record(const Decision& decision, const std::string& alias = kChampion);
   Result<std::vector<Decision>> decisions(const std::string& model);  // the newest first
 
-  // --- endpoints ---
-  // Adds an endpoint, or replaces the one with this id or, if the id is "", with this display name,
-  // and its deployed models. Deployed models without an id get one. Returns the stored one. H3135 a
-  // version that is not registered, H3136 an unusable display name, H3139 traffic that does not sum
-  // to 100 %.
+  // --- endpoints --- Stores an endpoint with its deployed models: replaces the endpoint with the same id or, if `id`
+  // is "", with the same display name; else adds a new one. Deployed models without an id get one. Returns the stored
+  // endpoint. Errors: H3135 a version is not registered; H3136 the display name cannot be used; H3139 the traffic
+  // does not sum to 100 %.
   Result<Endpoint> set_endpoint(const Endpoint& endpoint);
   Result<std::vector<Endpoint>> endpoints();
   Result<Endpoint> endpoint(const std::string& id_or_display_name);  // H3135
   Status remove_endpoint(const std::string& id_or_display_name);     // H3135
 
-  Database& database() { return *db_; }  // for consistency checks
+  Database& database() { return *db_; }  // for transactions of several calls
 
  private:
   Registry(std::unique_ptr<Database> db, std::string address)
@@ -183,11 +189,14 @@ class Registry {
   std::string address_;
 };
 
-// NAME (its champion, else its newest version), NAME@alias or NAME:3. H3135 with the nearest name.
+// The version that a text names: "NAME" (its champion, else its newest version), "NAME@alias" or "NAME:3". Error H3135,
+// with the nearest name: there is no such version.
 Result<ModelVersion> resolve_model(Registry& registry, const std::string& text);
 
-// Letters, digits, blanks and "_.-", at most 200, beginning with a letter or digit. Asked for new names alone: older ones
-// may have slashes. Print names quoted in commands and in % codes in URLs. H3136.
+// Checks a new name; `what` is "a model", "an alias" or the like, for the error. A name has at most 200 letters,
+// digits, blanks and "_.-", begins with a letter or digit and does not end with a blank. Existing names from older
+// versions of hone may have slashes. Quote names in printed commands, and percent-encode them in URLs. Error H3136:
+// the name cannot be used.
 Status check_registry_name(const std::string& what, const std::string& name);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// A metric over any selection of evaluated rows.
+// Computes a metric over any selection of evaluated rows, such as the samples of a bootstrap.
 #pragma once
 
 #include <memory>
@@ -11,11 +11,13 @@ namespace hone {
 class RowScores {
  public:
   virtual ~RowScores() = default;
-  // The metric if row i occurred times[i] times. Errors: those of the metric.
+  // The metric over a selection in which row i occurs times[i] times. `times` has one number for each row. Errors:
+  // those of the metric.
   virtual Result<double> value(std::span<const int32_t> times) const = 0;
 };
 
-// By the metric's name without "eval_". H3144 with the metrics that these rows have.
+// `metric` is a name without the prefix "eval_". `rows` must outlive the result. Error H3144, which lists the metrics
+// of the rows: the rows do not have this metric.
 Result<std::unique_ptr<RowScores>> row_scores(const std::vector<const EvaluatedRow*>& rows,
                                               const std::string& metric);
 

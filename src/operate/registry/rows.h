@@ -7,20 +7,23 @@
 
 namespace hone {
 
+// The present time in the registry's form.
 inline std::string registry_now() { return format_utc(system_clock().wall_seconds(), 3); }
+// The text of a column with JSON, without secrets; {} for null.
 inline std::string json_column(const OrderedJson& value) {
   return dump_json(redact_secrets(value.is_null() ? OrderedJson::object() : value));
 }
-// The inverse of json_column(); an empty object if the text was changed by others.
+// The JSON object in a column; an empty object if the column has another text.
 OrderedJson column_json(const SqlValue& value);
-OrderedJson column_list(const SqlValue& value);  // like column_json, for an array
+OrderedJson column_list(const SqlValue& value);  // the JSON list in a column; else an empty list
 std::string labels_column(const Labels& labels);
 Labels column_labels(const SqlValue& value);
-// The next number of a table's column `id`; call within a write transaction.
+// The largest number in a table's column `id`, plus 1. Call it within a write transaction.
 Result<int64_t> next_id(Database& db, const std::string& table);
-// H3135: `what` ("model", "version") is missing; `todo` names existing ones.
+// Error H3135: "the registry has no <what>"; `todo` is its remedy.
 Error not_registered(const Database& db, const std::string& what, const std::string& todo);
-// "there is news, weather" for the remedy of that error, with the nearest name first.
+// A remedy for that error: "'news' is there" if a name is close to `wanted`, else "there are news, weather"; "" if
+// there are no names.
 std::string names_that_are_there(const std::string& wanted, const std::vector<std::string>& names);
 
 }  // namespace hone

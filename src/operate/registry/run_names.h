@@ -1,4 +1,5 @@
-// Model, data and settings of a run by the names that people know them by: runs of a pipeline have copies of their own.
+// The model, data and settings of a run by the names that people know, such as "t5-small" instead of the path of a
+// pipeline's copy.
 #pragma once
 
 #include <set>
@@ -9,19 +10,22 @@
 
 namespace hone {
 
-// The texts of a setting, which is one or a list.
+// The texts of a setting whose value is a text or a list of texts; empty texts are left out.
 std::vector<std::string> texts_of_setting(const OrderedJson& settings, const char* key);
 
-std::string initial_model_of(const RegisteredRun& run);  // "t5-small", else its path or URL
-std::string data_of(const RegisteredRun& run);           // "cnn_dailymail 3.0.0", else the paths
-// The initial model of a version: a model of the registry as it is named there, else by the name that people know.
+// "t5-small"; the path or URL if it has no other name.
+std::string initial_model_of(const RegisteredRun& run);
+// "cnn_dailymail 3.0.0"; the paths if it has no other name.
+std::string data_of(const RegisteredRun& run);
+// The model that a version's training began from: a registered model as "news:2", else initial_model_of().
 std::string parent_of(const ModelVersion& version, const RegisteredRun& run);
 
-// A setting with its paths, which are relative to the folder of the run's command, by name.
+// The value of a setting with known names instead of paths of models and data. Relative paths begin at `folder`, the
+// folder in which the run's command was typed.
 OrderedJson by_name(const std::string& folder, OrderedJson value);
 OrderedJson by_name(const RegisteredRun& run, OrderedJson value);
 
-// The settings of a task that are about output alone.
+// The names of a task's settings that change only its output, not the result of the training.
 std::set<std::string> output_settings(const std::string& task);
 
 }  // namespace hone

@@ -5,9 +5,9 @@
 
 namespace hone {
 
-inline constexpr int64_t kRegistrySchema = 5;  // the number of migrations
+inline constexpr int64_t kRegistrySchema = 5;  // version of the tables: the number of migrations
 
-// Runs the missing migrations in one transaction. Errors: H3134, those of the database.
+// Runs the missing migrations in one transaction. Errors: H3134 a newer hone made the tables; those of the database.
 Status migrate_registry(Database& db);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Lines of the log as entries of Google Cloud Logging.
+// Converts lines of the log to entries of Google Cloud Logging.
 //   https://cloud.google.com/logging/docs/reference/v2/rest/v2/entries/write
 #pragma once
 
@@ -9,15 +9,16 @@
 
 namespace hone {
 
-// LogEntry: severity, timestamp, insertId, jsonPayload, labels.step. One JSON object; a message
-// above the service's limit is cut.
+// A LogEntry as one JSON object, with severity, timestamp, insertId, jsonPayload and labels.step. A message that is too
+// long for the service is cut. The service drops entries with an `insert_id` that it already has.
 std::string cloud_entry(const LogRecord& line, const std::string& insert_id);
 
 struct CloudLog {
-  std::string project;
-  LogLabels labels;  // of every entry
+  std::string project;  // id of the Google Cloud project
+  LogLabels labels;     // labels of every entry
 };
-// Bodies of entries.write within the service's limits: at most 1,000 entries and 5 MB each.
+// The bodies of calls of entries.write for these results of cloud_entry(). Each body has at most 1,000 entries and 5
+// MB, which is within the service's limits.
 std::vector<std::string> cloud_requests(const CloudLog& log,
                                         const std::vector<std::string>& entries);
 

@@ -1,4 +1,4 @@
-// Error codes of the room: H312x.
+// Error codes of operate/reporters: H312x.
 #pragma once
 
 #include "base/core/error.h"

@@ -1,5 +1,5 @@
-// The records of TensorBoard's HPARAMS dashboard, which compares runs by their settings: the
-// messages of plugins/hparams/plugin_data.proto and api.proto of TensorBoard.
+// Makes the records of TensorBoard's HPARAMS dashboard, which compares runs by their settings: serialized messages of
+// plugins/hparams/plugin_data.proto and api.proto of TensorBoard.
 #pragma once
 
 #include <string>
@@ -9,14 +9,15 @@
 
 namespace hone {
 
-// The values to compare: every setting that is a number, text or boolean, and these metrics, which
-// are tags of scalars.
+// The record of the values to compare: every setting that is a number, text or boolean, and `metrics`, which are tags
+// of scalars (EventFile::add_scalar).
 std::string hparams_experiment(const OrderedJson& settings,
                                const std::vector<std::string>& metrics);
-// The start of a run. Runs of one group are one line of the dashboard; `folder` will hold its
-// model.
+// The record of a run's start at `begun_s`, in seconds since 1970. Runs with the same `group` are one line of the
+// dashboard. `folder` is where the run will save its model.
 std::string hparams_start(const OrderedJson& settings, const std::string& folder,
                           const std::string& group, double begun_s);
+// The record of a run's end at `ended_s`, in seconds since 1970.
 std::string hparams_end(bool success, double ended_s);
 
 }  // namespace hone

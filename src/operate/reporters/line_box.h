@@ -1,4 +1,4 @@
-// Buffers lines of the log on their way to a server or a file, in the receiver's form.
+// Buffers lines of the log for a reporter, which takes them later and sends them to a server or writes them to a file.
 #pragma once
 
 #include <mutex>
@@ -8,7 +8,8 @@
 
 namespace hone {
 
-// Any thread adds lines, and must not wait for the receiver: a writer into a bucket logs too.
+// Any thread adds lines, and never waits for the reporter. (A reporter's own writes may log, so waiting could
+// deadlock.)
 class LineBox {
  public:
   // Lines before open() and after close() are dropped.
@@ -18,7 +19,7 @@ class LineBox {
     std::lock_guard lock(mutex_);
     if (open_) lines_.push_back(std::move(line));
   }
-  std::vector<std::string> take() {  // lines since the last call
+  std::vector<std::string> take() {  // removes and returns the lines since the last call
     std::lock_guard lock(mutex_);
     return std::exchange(lines_, {});
   }

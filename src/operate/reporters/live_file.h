@@ -1,4 +1,4 @@
-// A file that grows during a run while others read it: logs, events.
+// A file that grows during a run while other programs read it, such as a log.
 #pragma once
 
 #include <future>
@@ -11,25 +11,28 @@
 
 namespace hone {
 
-// On a disk each flush() appends, and flushed data survive the end of the process. In a bucket each
-// write sends the whole object again, so flush() does it at most every 30 seconds, in the
-// background; a failure there is kept once for take_failure() and does not end the run.
+// On a disk each flush() appends to the file, and flushed data survive the end of the process. In a bucket a write
+// sends the whole object again, so flush() sends at most every 30 seconds, in the background. The first failure there
+// is kept for take_failure(), and does not end the run.
 class LiveFile {
  public:
-  // Creates the file, or appends if it exists. Others may not read it.
+  // Opens the file to append to it, and creates it if it is missing. Other users may not read it. Errors: those of the
+  // store.
   static Result<LiveFile> open(std::string path);
   LiveFile(LiveFile&&) noexcept;
   LiveFile& operator=(LiveFile&&) = delete;
   ~LiveFile();
 
+  // Queues bytes for the next flush().
   void add(std::string_view bytes) { pending_ += bytes; }
+  // Writes the queued bytes. Errors: those of the store; none for a bucket.
   Status flush();
-  // Flushes for the last time; in a bucket it waits until everything is written.
+  // Writes everything and waits until it is on the disk or in the bucket. Errors: those of the store.
   Status close();
 
   const std::string& path() const { return path_; }
   bool in_bucket() const { return is_url(path_); }
-  // The error of writes since the last call, to be logged; "": none.
+  // The text of a failed write to the bucket, to log it; "" if there is none, and after the first call.
   std::string take_failure() { return std::exchange(failure_, {}); }
 
  private:

@@ -16,33 +16,43 @@ namespace hone {
 struct MlflowRun {
   std::string id;
   std::string artifact_uri;
-  std::vector<std::string> params;  // names of existing ones
+  std::vector<std::string> params;  // names of the parameters that the run has already
 };
-using MlflowMarks = std::vector<std::pair<std::string, std::string>>;  // parameters or tags
+// Names and values of parameters or tags.
+using MlflowMarks = std::vector<std::pair<std::string, std::string>>;
 
 class MlflowClient {
  public:
-  // A client for MLFLOW_TRACKING_URI, with _TOKEN, or _USERNAME and _PASSWORD. H3121.
+  // A client for the address in MLFLOW_TRACKING_URI. It logs in with MLFLOW_TRACKING_TOKEN, or with
+  // MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD. Error H3121: the address is not set, or not an http or https
+  // URL.
   static Result<MlflowClient> of_environment();
-  // A client for this address, "" as above; user, password and token from the environment. H3121.
+  // A client for the address `uri`; "": of_environment(). User, password and token are from the environment. Error
+  // H3121: `uri` is not an http or https URL.
   static Result<MlflowClient> at(const std::string& uri, double timeout_seconds);
 
-  // Errors of all: H0107, H0108.
-  Result<std::string> experiment(const std::string& name);  // its id; created if it is new
+  // In the calls below, `experiment` and `run` are ids, and times are in seconds since 1970. Errors of all calls: H0107
+  // the server cannot be reached; H0108 it refuses a request.
+
+  // The id of the experiment with this name, which is created if it is new.
+  Result<std::string> experiment(const std::string& name);
+  // Creates a run.
   Result<MlflowRun> create(const std::string& experiment, const std::string& name,
                            double begun_seconds, const MlflowMarks& tags);
-  Result<MlflowRun> open(const std::string& run);  // sets its status to RUNNING
-  // The newest run of the experiment with this tag; its id is "" if there is none.
+  Result<MlflowRun> open(const std::string& run);  // reads a run, and sets its status to RUNNING
+  // The newest run of the experiment in which `tag` has this value; its id is "" if there is no such run.
   Result<MlflowRun> find(const std::string& experiment, const std::string& tag,
                          const std::string& value);
-  // `body` without run_id: metrics, params, tags. The caller respects the server's limits.
+  // Calls runs/log-batch. `body` has "metrics", "params" and "tags", not "run_id". The caller respects the server's
+  // limits.
   Status log_batch(const std::string& run, OrderedJson body);
+  // Sets the status, such as FINISHED, and the end of a run.
   Status update(const std::string& run, const std::string& status, double ended_seconds);
-  // Uploads into the artifacts of a run; its artifact_uri must begin with mlflow-artifacts:.
+  // Uploads a file into the artifacts of a run, whose artifact_uri must begin with "mlflow-artifacts:".
   Status upload(const MlflowRun& run, const std::string& name, std::string_view bytes);
-  // Any other call below /api/2.0/mlflow/; a null body: none.
+  // Sends any other request to a path below /api/2.0/mlflow/. Null body: the request has no body.
   Result<Json> call(const std::string& method, const std::string& path, const OrderedJson& body);
-  // The same by GET; nullopt if the server answers 404.
+  // Sends a GET request to such a path; nullopt if the server answers 404.
   Result<std::optional<Json>> look_up(const std::string& path);
 
  private:
@@ -54,7 +64,7 @@ class MlflowClient {
   std::unique_ptr<ReportServer> server_;
 };
 
-// A name that the server accepts: letters, digits and "_-. :/"; others become '_'.
+// A name that the server accepts: characters other than letters, digits and "_-. :/" become '_'.
 std::string mlflow_name(std::string_view name);
 
 }  // namespace hone

@@ -1,4 +1,5 @@
-// Messages of the OpenTelemetry protocol, version 1: traces, metrics and logs.
+// Makes messages of the OpenTelemetry protocol (OTLP), version 1, in protobuf: traces, metrics and logs. Times are in
+// seconds since 1970.
 //   https://github.com/open-telemetry/opentelemetry-proto/tree/main/opentelemetry/proto
 #pragma once
 
@@ -14,18 +15,18 @@
 
 namespace hone {
 
-// Names and values: texts, numbers and booleans; other values are sent as their JSON.
+// Names and values. Texts, numbers and booleans are sent as such; other values are sent as their JSON text.
 using OtlpAttributes = std::vector<std::pair<std::string, OrderedJson>>;
 
-// The trace and the parent of a span, as in W3C's traceparent: ids as bytes.
+// The trace and the parent of a span, as in W3C's traceparent; the ids are raw bytes.
 struct TraceContext {
   std::string trace_id;   // 16 bytes
   std::string parent_id;  // 8 bytes; "": no parent
 };
-// Parses "00-<32 hex>-<16 hex>-<2 hex>" of another program; a new trace if the text has another
-// form.
+// Parses a traceparent "00-<32 hex>-<16 hex>-<2 hex>" from another program. If the text has another form, returns a new
+// trace with a random id.
 TraceContext trace_context(std::string_view traceparent);
-std::string random_bytes(size_t bytes);
+std::string random_bytes(size_t bytes);  // for ids: never all zeros
 
 struct OtlpEvent {
   double seconds = 0;
@@ -37,16 +38,17 @@ struct OtlpSpan {
   double begin_seconds = 0, end_seconds = 0;
   OtlpAttributes attributes;
   std::vector<OtlpEvent> events;
-  int status = 0;  // 0 unset, 1 good, 2 an error
-  std::string message;
+  int status = 0;       // OTLP's status code: 0 unset, 1 ok, 2 error
+  std::string message;  // description of the status
 };
 
-// Each returns one element of a request; otlp_request() makes a request of them.
+// Each function returns one element of a request; otlp_request() makes a request of the elements.
 std::string otlp_span(const OtlpSpan& span);
 std::string otlp_log(const LogRecord& line, const TraceContext& trace, std::string_view span_id);
 std::string otlp_metric(const Metrics::Reading& metric, double begin_seconds, double seconds);
 
-// Body of a POST to /v1/traces, /v1/metrics or /v1/logs; the three have the same form.
+// The body of a POST to /v1/traces, /v1/metrics or /v1/logs, whose bodies have the same form. `resource` are the
+// attributes of the sender; the elements must be of one kind.
 std::string otlp_request(const OtlpAttributes& resource, const std::vector<std::string>& elements);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Sends jobs to a server while training continues: one after another, on a thread.
+// Runs jobs that send data to a server while training continues: one after another, on a thread of its own.
 #pragma once
 
 #include <condition_variable>
@@ -12,22 +12,23 @@
 
 namespace hone {
 
-// A failed job is dropped: the log reports the first, and the number at the end. If jobs come
-// faster than the server takes them, the oldest are dropped.
+// A failed job is dropped. If more than `most_jobs` wait, the oldest are dropped. The log has a warning for the first
+// failure, and at the end the number of dropped jobs.
 class OutBox {
  public:
   using Job = std::function<Status()>;
+  // `name` is the name of the receiver, for the log.
   explicit OutBox(std::string name, size_t most_jobs = 1000);
-  ~OutBox();  // waits for the running job, not for others
+  ~OutBox();  // waits for the running job, and drops the waiting ones
   OutBox(const OutBox&) = delete;
 
-  void send(Job job);
-  // Waits until everything is sent, at most `seconds`.
+  void send(Job job);  // queues a job
+  // Waits until all jobs are done, at most `seconds`; then drops the rest and logs the number of dropped jobs.
   void finish(double seconds);
 
  private:
   void work();
-  std::string name_;  // of the receiver, for the log
+  std::string name_;
   size_t most_;
   std::mutex mutex_;
   std::condition_variable changed_;

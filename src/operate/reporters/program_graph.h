@@ -1,5 +1,5 @@
-// Programs as a graph for TensorBoard's GRAPHS dashboard: a GraphDef (graph.proto, node_def.proto
-// and attr_value.proto of TensorFlow).
+// Converts compiled programs to a graph for TensorBoard's GRAPHS dashboard: a serialized GraphDef (graph.proto,
+// node_def.proto and attr_value.proto of TensorFlow).
 #pragma once
 
 #include <span>
@@ -10,14 +10,14 @@
 
 namespace hone {
 
-// Nodes are named <phase>/<scope>/<op>: "forward/h/3/attn/linear"; dots of a scope become slashes,
-// so that blocks fold. A name that is taken gets _1, _2. Inputs are Placeholders "inputs/<name>";
-// states are VarHandleOps "weights/<name>", "moments/<name>" and so on, by role. The programs run
-// one after another: the next one reads the states that the one before wrote.
+// Nodes are named <phase>/<scope>/<op>: "forward/h/3/attn/linear". Dots of a scope become slashes, so that
+// TensorBoard can fold blocks. Equal names get _1, _2 and so on. Inputs are Placeholder nodes "inputs/<name>". States
+// are VarHandleOp nodes "weights/<name>", "moments/<name>" and so on, by role. The programs are drawn one after
+// another: each reads the states that the programs before it wrote.
 std::string program_graph(std::span<const Program* const> programs);
 
-// The programs of an optimizer step to draw: the one with the most rows and tokens that computes
-// gradients, then the update, if it is separate. Without training, an evaluation.
+// Chooses the programs of an optimizer step to draw: of the programs that compute gradients the one with the most input
+// elements, then the update program if it is separate. If no program trains, the largest evaluation program.
 std::vector<const Program*> graphed_programs(std::span<const Program> programs);
 
 }  // namespace hone

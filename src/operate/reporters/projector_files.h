@@ -1,4 +1,4 @@
-// The files of TensorBoard's projector, which shows vectors as points of a space: the text form of the message
+// Writes the files of TensorBoard's projector, which shows vectors as points of a space: the text form of the message
 // ProjectorConfig (plugins/projector/projector_config.proto of TensorBoard) and the tables that it names.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Requests to a reporter's server, and parsing of its address and variables.
+// Sends requests to a reporter's server, and parses the server's address and environment variables.
 #pragma once
 
 #include <map>
@@ -13,20 +13,20 @@
 
 namespace hone {
 
-// Sends one request at a time. After a failure, further requests are tried only once until one
-// succeeds: an unreachable server costs little time and few lines in the log.
+// Sends one request at a time. A failed request is retried. After a failure, further requests are tried only once until
+// one succeeds, so that an unreachable server costs little time and few lines in the log.
 class ReportServer {
  public:
-  // `name` replaces the URL in messages, because the URL may hold a password.
+  // `name` replaces the URL in error messages, because the URL may hold a password.
   explicit ReportServer(std::string name, double timeout_seconds = 20);
 
-  // Returns the answer with any status. Errors: those of HttpClient::send.
+  // Returns the answer, whatever its status is. Errors: those of HttpClient::send.
   Result<HttpResponse> ask(const std::string& method, const std::string& url,
                            const HttpHeaders& headers, std::string_view body);
-  // Returns the body of an answer with status 2xx; H0108 with the beginning of the server's
-  // message.
+  // Returns the body of an answer with status 2xx. Errors: those of ask(); refusal() for another status.
   Result<std::string> send(const std::string& method, const std::string& url,
                            const HttpHeaders& headers, std::string_view body);
+  // Error H0108 with the status and the beginning of the body of an answer.
   Error refusal(const HttpResponse& answer) const;
 
  private:
@@ -34,20 +34,20 @@ class ReportServer {
   HttpClient http_;
 };
 
-// The parts of an address in a variable.
+// The parts of a server's URL.
 struct ServerAddress {
-  std::string url;             // without user, password and trailing slashes
-  std::string user, password;  // decoded; "": none
+  std::string url;             // the URL without user, password and slashes at its end
+  std::string user, password;  // percent-decoded; "": none
 };
-// H3121 if it is not an http or https URL; `variable` is its source.
+// Splits a URL. Error H3121: it is not an http or https URL; the error names `variable`, from which the URL is.
 Result<ServerAddress> server_address(const std::string& variable, const std::string& url);
 
-// Parses "k=v,k2=v2" with %-escapes in both, the form of OpenTelemetry's variables. Parts without
-// '=' are skipped.
+// Parses "k=v,k2=v2", the form of OpenTelemetry's variables; keys and values may have %-escapes. Parts without '=' are
+// skipped.
 std::vector<std::pair<std::string, std::string>> key_values(std::string_view text);
 
-// One line of JSON that every parser accepts: numbers that are not finite become "NaN", "Infinity"
-// and "-Infinity" in quotes, as in the JSON of Protocol Buffers and W&B.
+// One line of JSON that every parser accepts: numbers that are not finite become the texts "NaN", "Infinity" and
+// "-Infinity", as in the JSON of Protocol Buffers and of W&B.
 std::string report_json(const OrderedJson& value);
 
 }  // namespace hone

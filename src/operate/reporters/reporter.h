@@ -1,5 +1,6 @@
-// The interface of reporters. Each file of operate/reporters is one and defines `ReporterForm
-// reporter_<file>();` (a file x.h makes x.cc a helper).
+// The interface of reporters, which send the progress of a run to a service such as TensorBoard or MLflow. Each .cc
+// file of operate/reporters without a header of the same name is a reporter, and defines `ReporterForm
+// reporter_<file>();`.
 #pragma once
 
 #include <functional>
@@ -18,19 +19,19 @@ namespace hone {
 class Session;
 struct TrainSettings;
 
-// The sources of a report; they outlive the reporter.
+// The objects from which a reporter reads; they outlive the reporter.
 struct ReportSources {
   const TrainSettings& settings;
   const RunInfo& info;
   const Metrics& metrics;
-  std::function<Usage()> usage;  // the last reading
+  std::function<Usage()> usage;  // returns the last sample of the machine's use
 };
 
-// A TrainCallback with events before and after training. All calls come from the training thread,
-// except on_line(). After begin() no call waits for a server, and none ends the run.
+// A TrainCallback with further events before and after training. All calls come from the training thread,
+// except on_line(). After begin() no call may wait for a server, except end(), and none ends the run.
 class Reporter : public TrainCallback {
  public:
-  // Called before the model is opened. An Error ends the run: the reporter cannot work.
+  // Called before the model is opened. Returns an Error if the reporter cannot work; the Error ends the run.
   virtual Status begin() = 0;
   // Called when the programs are compiled and the weights loaded. The session lives until
   // on_train_end().
@@ -42,15 +43,16 @@ class Reporter : public TrainCallback {
 };
 
 struct ReporterForm {
-  std::string name;                     // in --report_to
-  std::function<bool()> is_configured;  // by its variables; "all" takes only these
+  std::string name;  // its name in --report_to
+  // Whether its environment variables are set: --report_to all uses only these.
+  std::function<bool()> is_configured;
   std::function<std::unique_ptr<Reporter>(const ReportSources&)> make;
 };
 
-std::vector<ReporterForm> all_reporter();  // the shelf, by name of file
+std::vector<ReporterForm> all_reporter();  // all reporters, sorted by the names of their files
 
-// "train/loss", "eval/accuracy", "train/epoch" for "loss", "eval_accuracy", "epoch": Transformers'
-// names for entries of log_history.
+// The name under which Transformers reports a metric of log_history: "train/loss" for "loss", "eval/accuracy" for
+// "eval_accuracy", "train/epoch" for "epoch".
 std::string report_name(const std::string& key);
 
 }  // namespace hone

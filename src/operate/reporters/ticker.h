@@ -1,4 +1,4 @@
-// Repeats a function while training continues.
+// Calls a function again and again while training continues.
 #pragma once
 
 #include <condition_variable>
@@ -10,7 +10,7 @@ namespace hone {
 
 class Ticker {
  public:
-  // Calls `tick` on a thread of its own, `seconds` after the end of the previous call.
+  // Calls `tick` on a thread of its own: first after `seconds`, then `seconds` after the end of each call.
   Ticker(double seconds, std::function<void()> tick);
   ~Ticker();  // waits for the running call
   Ticker(const Ticker&) = delete;

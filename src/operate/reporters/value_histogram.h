@@ -1,4 +1,4 @@
-// The distribution of a tensor's values, in the ranges of TensorFlow's summaries.
+// Counts the values of tensors by range, with the ranges of TensorFlow's histogram summaries.
 #pragma once
 
 #include <cstddef>
@@ -14,26 +14,26 @@ namespace hone {
 
 class ThreadPool;
 
-// The limits of the ranges grow by a tenth from 1e-12 to 1e20, on both sides of 0, as in
-// InitDefaultBucketsInner() in tensorflow/core/lib/histogram/histogram.cc; a range includes its
-// lower limit. Values that are not finite are counted separately. The sums do not depend on the
-// number of threads.
+// The limits of the ranges grow by a tenth from 1e-12 to 1e20, and the same below 0, as in InitDefaultBucketsInner() in
+// tensorflow/core/lib/histogram/histogram.cc. A range includes its lower limit. Values that are not finite are counted
+// separately, and are not in the sums. The sums are bit-identical for any number of threads.
 class ValueHistogram {
  public:
   ValueHistogram();
-  static bool counts(DType t);  // f32, bf16, f16
-  // Adds values of such a type.
+  static bool counts(DType t);  // whether add() accepts this type: f32, bf16 or f16
+  // Adds the values of a tensor.
   void add(DType dtype, std::span<const std::byte> values, ThreadPool& pool);
 
-  int64_t num() const { return all_.num; }  // of finite values
+  int64_t num() const { return all_.num; }  // number of finite values
   int64_t not_finite() const { return all_.not_finite; }
+  // Over the finite values; 0 if there are none.
   double min() const { return all_.num > 0 ? all_.min : 0; }
   double max() const { return all_.num > 0 ? all_.max : 0; }
   double sum() const { return all_.sum; }
   double sum_squares() const { return all_.squares; }
 
-  // The upper limit of each range and the number of its values; neighbouring empty ranges are
-  // merged.
+  // The upper limit of each range and the number of its values, ascending. Neighbouring empty ranges are merged into
+  // one.
   std::vector<std::pair<double, int64_t>> buckets() const;
 
  private:

@@ -1,5 +1,5 @@
-// The transaction log of Weights & Biases, run-<id>.wandb: records of wandb_internal.proto in the
-// log format of LevelDB. `wandb sync` uploads it.
+// Writes the transaction log of Weights & Biases (W&B), run-<id>.wandb: records of wandb_internal.proto in the log
+// format of LevelDB. `wandb sync` uploads the file.
 //   https://github.com/google/leveldb/blob/main/doc/log_format.md
 //   https://github.com/wandb/wandb/blob/main/wandb/proto/wandb_internal.proto
 #pragma once
@@ -14,16 +14,17 @@
 
 namespace hone {
 
-// Splits records into blocks of 32 KiB, from the beginning of a file.
+// Splits the records of a file into LevelDB's blocks of 32 KiB. Frame all records of the file, in order.
 class WandbFraming {
  public:
-  static std::string header();  // the first bytes of the file
-  std::string frame(std::string_view record);
+  static std::string header();                 // the first bytes of the file
+  std::string frame(std::string_view record);  // the next bytes of the file, for this record
 
  private:
   size_t in_block_ = 7;  // the header is part of the first block
 };
 
+// The kinds of records: field numbers of the message Record in wandb_internal.proto.
 enum class WandbRecord {
   history = 2,
   summary = 3,
@@ -38,7 +39,9 @@ enum class WandbRecord {
 
 class WandbFile {
  public:
+  // Creates the file with its header. Errors: those of LiveFile::open.
   static Result<WandbFile> create(const std::string& path, std::string run_id);
+  // Queues a record with this serialized message; flush() writes it (see LiveFile).
   void add(WandbRecord kind, std::string_view message);
   Status flush() { return file_.flush(); }
   Status close() { return file_.close(); }
@@ -51,17 +54,18 @@ class WandbFile {
   int64_t records_ = 0;
 };
 
-// Names and values in JSON.
+// Names and values; each value is JSON text.
 using WandbItems = std::vector<std::pair<std::string, std::string>>;
 
-// The messages.
+// Each function returns a serialized message. `wall_seconds` are seconds since 1970.
 std::string wandb_time(double wall_seconds);
 std::string wandb_history(int64_t step, const WandbItems& items);
 std::string wandb_summary(const WandbItems& items);
 std::string wandb_stats(double wall_seconds, const WandbItems& items);
-// A line of standard output, or of standard error: the page marks it with "ERROR".
+// A line of standard output; with `error` of standard error, which W&B's page marks with "ERROR".
 std::string wandb_output(double wall_seconds, std::string_view line, bool error);
-std::string wandb_config(const WandbItems& items);  // for the run's record
+std::string wandb_config(const WandbItems& items);  // the settings, for wandb_run()
+// The definition of a metric, or of all metrics that fit `glob_name`, and the metric `step_metric` for its x axis.
 std::string wandb_metric(const std::string& name, const std::string& glob_name,
                          const std::string& step_metric);
 std::string wandb_exit(int code, double runtime_seconds);

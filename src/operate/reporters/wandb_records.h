@@ -1,4 +1,4 @@
-// Records of Weights & Biases' transaction log: a run, its machine and its use.
+// Makes messages of W&B's transaction log (wandb_file.h): a run, its machine, and the use of the machine.
 #pragma once
 
 #include <string>
@@ -9,12 +9,13 @@
 
 namespace hone {
 
-// RunRecord, with the values of the variables WANDB_....
+// A serialized RunRecord. Project, entity and the like are from the environment variables WANDB_...; `id` is the
+// run's id in W&B.
 std::string wandb_run(const RunInfo& info, const std::string& id);
-// EnvironmentRecord, the source of files/wandb-metadata.json.
+// A serialized EnvironmentRecord, from which W&B makes files/wandb-metadata.json.
 std::string wandb_environment(const RunInfo& info);
-// The use of the machine under W&B's own names, without the prefix "system." of its pages. Bytes of
-// disk and network count from `first`.
+// The use of the machine under W&B's names, without the prefix "system." that W&B's pages show. Bytes of disk and
+// network count from the reading `first`, the first of the run. `processors`: the machine's number of processors.
 WandbItems wandb_usage(const Usage& u, const Usage& first, int64_t processors);
 
 }  // namespace hone

@@ -16,31 +16,33 @@
 namespace hone {
 
 struct AccessRecord {
-  double begun = 0;  // arrival of the head of the request, in seconds since 1970
-  std::string peer, protocol, method, path, referer, agent, id;
+  double begun = 0;  // arrival of the request's headers, in seconds since 1970
+  std::string peer, protocol, method, path, referer, agent, id;  // peer: address of the client
   int status = 0;
-  int64_t bytes_in = 0, bytes_out = 0;  // of the bodies
-  double seconds = 0;                   // until the end of the answer
-  double first_seconds = -1;            // until the first piece of a stream; -1: it was none
+  int64_t bytes_in = 0, bytes_out = 0;  // sizes of the bodies of the request and the answer
+  double seconds = 0;                   // from `begun` to the end of the answer
+  // From `begun` to the first piece of a stream; -1: the answer was whole.
+  double first_seconds = -1;
   WorkFacts work = {};
 };
 
-// combined: the form of Apache and nginx, followed by name=value. json: one object. Both are one line without secrets:
-// the query of a path or referer is left out, the rest passes through redact_text().
+// combined: the "combined" log format of Apache and nginx, followed by fields NAME=VALUE. json: a JSON object.
 enum class AccessFormat { combined, json };
+// One line, with a line break, without secrets: the queries of the path and the referer are left out, and the texts
+// of the client pass through redact_text().
 std::string access_line(const AccessRecord& record, AccessFormat format);
 
 class AccessLog {
  public:
-  // Appends to the file, which others may not read; "-": standard output. A file that was moved away or removed is made
-  // again. H3402: it cannot be written.
+  // Appends to the file, which is created for its owner and group alone; "-": standard output. If the file is moved
+  // away or removed later, it is created again. Error H3402: the file cannot be written.
   static Result<std::unique_ptr<AccessLog>> open(const std::string& path, AccessFormat format);
-  // Writes the lines that wait, for at most a second.
+  // Writes the waiting lines, for at most a second.
   ~AccessLog();
 
-  // Any thread. A line that has no place among those that wait is lost.
+  // Queues a line; any thread may call it. If more than 4 MiB of lines wait, the line is dropped and counted in lost().
   void add(const AccessRecord& record);
-  int64_t lost() const;
+  int64_t lost() const;  // number of dropped lines
 
  private:
   AccessLog(std::string path, AccessFormat format, int file);

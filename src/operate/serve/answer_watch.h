@@ -1,4 +1,4 @@
-// Measures the answer to one text.
+// Measures how long the steps of answering one text take.
 #pragma once
 
 #include <optional>
@@ -7,17 +7,18 @@
 
 namespace hone {
 
-// Its functions are called in this order: ready() by the caller, the others on the model's thread.
+// Make it when the request arrives. Then call the functions in the order below: ready() on the thread of the request,
+// the others on the model's thread.
 class AnswerWatch {
  public:
-  // Both must outlive it.
+  // `statistics`, `latencies` and `clock` must outlive the object. `latencies` may be nullopt.
   AnswerWatch(ModelStatistics& statistics, const std::optional<ModelLatencies>& latencies,
               const Clock& clock);
-  void ready();     // the tokens are made, and wait
-  void begins();    // they no longer wait
-  void token();     // one more of the first sequence
-  void computed();  // with success
-  void answered();  // the answer is made
+  void ready();     // the text is tokenized and begins to wait
+  void begins();    // the model begins to work on it
+  void token();     // the model has generated one more token of the first sequence
+  void computed();  // the model has computed the whole answer, without an error
+  void answered();  // the answer is converted to text or labels
 
  private:
   double step(ModelStatistics::Part part);

@@ -1,4 +1,4 @@
-// Weights whose reading can be cancelled: a server that has to end does not wait for the rest of a model.
+// Weights whose reading can be cancelled, so that a server can end without reading the rest of a model.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 
 namespace hone {
 
-// Reads the same tensors. Once `cancelled` returns true each read is H3412.
+// Returns a source with the same tensors as `weights`. Once `cancelled` returns true, each read fails with H3412.
 std::unique_ptr<WeightSource> cancellable_weights(std::unique_ptr<WeightSource> weights,
                                                   std::function<bool()> cancelled);
 

@@ -1,4 +1,5 @@
-// One server for an endpoint of the registry: the registry records the process that answers for it.
+// Ensures that an endpoint of the registry has one server at a time: the registry records the process that answers
+// for the endpoint.
 //
 //   auto claim = HONE_TRY(EndpointClaim::prepare(options));
 //   if (claim->replaces()) {                                     // another server answers
@@ -8,7 +9,7 @@
 //   ... listen ...                                               // no other server from here on
 //   HONE_TRY(claim->take(url, stop));                            // recorded; `stop` is called when it is lost
 //   ... serve ...
-//   claim->release();                                            // nobody answers
+//   claim->release();                                            // the endpoint has no server
 #pragma once
 
 #include <condition_variable>
@@ -22,51 +23,58 @@
 namespace hone {
 
 struct ServerFacts {
-  bool alive = false, ready = false;
-  bool here = false;  // its process can be seen, and ended, from here
-  int64_t pid = 0;
+  bool alive = false, ready = false;  // the endpoint has a server; the server is ready for requests
+  // Its process is on this machine, in this container: it can be ended by a signal.
+  bool here = false;
+  int64_t pid = 0;  // its process; 0: unknown
 };
-// Checks the server of an endpoint: its process if that is on this machine, else its address. If
-// another program, or the server of another endpoint, answers at the address, the endpoint has no
-// server.
+// Checks whether the endpoint has a server: by its process if that is on this machine, else by requests to its address.
+// If another program, or the server of another endpoint, answers at the address, the endpoint has no server.
 ServerFacts look_at_server(const Endpoint& endpoint);
 
-// "'t5' is unchanged: http://127.0.0.1:8080, process 4711, still answers"; for an error.
+// A line for an error: "'t5' is unchanged: http://127.0.0.1:8080, process 4711, still answers".
 std::string still_answers(const Endpoint& endpoint, const ServerFacts& facts);
 
-// Ends the server with SIGTERM, and with SIGKILL after `seconds`; also each server that takes the
-// endpoint meanwhile. A server on another machine ends when it sees that the registry no longer
-// names it. Returns the endpoint, without a server, when none answers. A server that hone deploy is
-// starting can then not take the endpoint, unless `keeps_awaited`. H3418: a server still answers.
+// Ends the server of the endpoint, and each server that takes the endpoint meanwhile: with SIGTERM, and with SIGKILL
+// after `seconds`. A server on another machine ends by itself when it sees that the registry no longer names it.
+// Returns the stored endpoint, without a server, when no server answers. A server that hone deploy is starting then
+// cannot take the endpoint, unless `keeps_awaited`. Error H3418: the server cannot be ended, or still answers after
+// `seconds`.
 Result<Endpoint> end_server(Registry& registry, Endpoint endpoint, double seconds,
                             bool keeps_awaited = false);
 
 struct ClaimOptions {
-  std::string registry, endpoint;
-  std::string awaited;            // EndpointServer::awaited, if hone deploy started this server
-  bool take_over = false;         // replaces another server instead of H3418
+  std::string registry, endpoint;  // address of the registry; id or display name of the endpoint
+  // EndpointServer::awaited, if hone deploy started this server; "": it did not.
+  std::string awaited;
+  bool take_over = false;         // replace another server instead of failing with H3418
   double take_over_seconds = 60;  // time for the other server to end
   // Settings of hone serve to keep with the endpoint; take() adds the port that was chosen.
   OrderedJson serving = OrderedJson::object();
-  double watch_seconds = 2;  // between two reads of the registry
+  double watch_seconds = 2;  // seconds between two checks that the endpoint is still this server's
 };
 
 class EndpointClaim {
  public:
-  // H3418 another server answers for the endpoint; errors of the registry.
+  // Reads the endpoint, and changes nothing. Errors: H3418 another server answers for the endpoint, and `take_over` is
+  // false; those of the registry.
   static Result<std::unique_ptr<EndpointClaim>> prepare(ClaimOptions options);
-  ~EndpointClaim();  // gives the claim up
-  // Whether another server answers, which end_other() ends.
+  ~EndpointClaim();  // calls release()
+  // Whether another server answers for the endpoint. If so, call end_other() before take().
   bool replaces() const { return other_.alive; }
-  // Whether it listens at this port, and nobody else: the port is free as soon as it has ended.
+  // Whether the other server alone listens at this port: the port is free as soon as that server has ended.
   bool other_has(int port) const;
-  // The error of a server that failed before end_other(), with the server that still answers.
+  // Adds to an error of this server's start, before end_other(), that the other server still answers.
   Error unchanged(Error error) const;
-  // H3418: it cannot be ended; or the endpoint was stopped or deployed again since prepare().
+  // Ends the other server. Error H3418: it cannot be ended, or the endpoint was stopped or deployed again since
+  // prepare().
   Status end_other();
-  // Records this process, its address and settings. H3418: another server was faster, or it is no longer awaited.
+  // Records this process as the server of the endpoint, with its address and settings. From then on a thread checks the
+  // registry; it calls `on_lost` once, with the reason, when the endpoint is no longer this server's. Error H3418:
+  // another server has taken the endpoint first, or hone deploy no longer waits for this server.
   Status take(const std::string& url, int port,
               std::function<void(const std::string& why)> on_lost);
+  // Stops the checks and removes this server from the registry. Does nothing without take().
   void release();
 
  private:

@@ -1,4 +1,4 @@
-// The engine of a served model: a thread that works on jobs of other threads.
+// The base of the engines of served models. An engine is a thread that computes the jobs that other threads submit.
 #pragma once
 
 #include <cstdint>
@@ -13,62 +13,67 @@
 
 namespace hone {
 
-using Deadline = double;  // seconds of the engine's clock
+using Deadline = double;  // a time of the engine's clock, in seconds
 inline constexpr Deadline kNoDeadline = std::numeric_limits<double>::infinity();
 
 struct EngineOptions {
-  int64_t most_waiting = 256;             // requests that wait for a place; more are refused
-  Clock* clock = &system_clock();         // of deadlines and latencies
-  ModelStatistics* statistics = nullptr;  // gets each execution; outlives the engine
+  int64_t most_waiting = 256;      // limit for waiting requests; further ones are refused
+  Clock* clock = &system_clock();  // the clock of deadlines and latencies
+  // Counts each run of the model; outlives the engine; null: none.
+  ModelStatistics* statistics = nullptr;
 };
 
 struct EngineLoad {
-  int64_t waiting = 0, running = 0;
-  int64_t rows = 0, used_rows = 0;    // sequences that are decoded together
-  int64_t pages = 0, used_pages = 0;  // of the KV cache
-  double seconds = 0;                 // of computing
+  int64_t waiting = 0, running = 0;  // jobs
+  // Sequences that one run of the model can hold, and those in use.
+  int64_t rows = 0, used_rows = 0;
+  // Pages of the KV cache, and those in use; 0: the model has no cache.
+  int64_t pages = 0, used_pages = 0;
+  // Totals since the start: seconds of computing, tokens of prompts, generated tokens, and ended requests.
+  double seconds = 0;
   int64_t prompt_tokens = 0, new_tokens = 0, requests = 0;
 };
 
-// The base class of engines. Each subclass adds a submit(), which returns the tickets for cancel().
+// The base class of engines. Each subclass adds a submit(), which returns a ticket for cancel().
 class Engine {
  public:
   virtual ~Engine() = default;
-  // Cancels a job; its callbacks are not called. Does nothing if the job is done.
+  // Cancels a job: its callbacks are no longer called. Does nothing if the job is done.
   virtual void cancel(uint64_t ticket) = 0;
-  // Ends every waiting and running job with H3412. Later jobs are refused with it.
+  // Ends every waiting and running job with H3412, and returns at once. Later jobs are refused with H3412.
   virtual void stop() = 0;
   virtual EngineLoad load() const = 0;
-  // Stops, and waits until the engine's thread has ended: no callback of a job runs afterwards. May
+  // Calls stop(), and waits until the engine's thread has ended: no callback of a job runs afterwards. May
   // be called repeatedly, from any thread except the engine's.
   void join();
 
  protected:
-  // Starts run() on the thread, once. The destructor of a subclass calls join() before its members
-  // are destroyed.
+  // Starts the thread, which calls run(). Call it once. The destructor of a subclass must call join() before its
+  // members are destroyed.
   void start();
 
  private:
-  virtual void run() = 0;  // until stop()
+  virtual void run() = 0;  // works on jobs until stop()
   std::thread thread_;
   std::once_flag joined_;
 };
 
-// Times of one model, in `metrics` with its name and version as labels.
+// Histograms of the latencies of one model, in seconds. They are created in `metrics`, which must outlive them, with
+// the labels `model`: its name and version.
 struct ModelLatencies {
   ModelLatencies(Metrics& metrics, const MetricLabels& model);
   MetricHistogram& answer;       // from the request to the whole answer
-  MetricHistogram& first_token;  // from the request to the first new token; not for beams
-  MetricHistogram& per_token;    // between two new tokens, the mean of an answer
+  MetricHistogram& first_token;  // from the request to the first new token; not for beam search
+  MetricHistogram& per_token;    // mean time between two new tokens, one value an answer
 };
-std::vector<double> latency_bounds();  // seconds
+std::vector<double> latency_bounds();  // upper bounds of the histograms' ranges, in seconds
 
-// Errors of requests without an answer: H3411, H3412 twice, H3417, H3414, H3419.
-Error time_is_up();
-Error engine_ends();
-Error server_ends();
-Error still_loading();
-Error too_many_wait(int64_t waiting);
-Error no_memory();
+// Errors of requests that get no answer.
+Error time_is_up();                    // H3411: the request took longer than its time limit
+Error engine_ends();                   // H3412: the model is being unloaded
+Error server_ends();                   // H3412: the server ends and loads no more models
+Error still_loading();                 // H3417: the first models are still being loaded
+Error too_many_wait(int64_t waiting);  // H3414: this number of requests waits already
+Error no_memory();                     // H3419: memory for the request could not be allocated
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// The labels of a text's tokens as names with their places, in the forms of Transformers' token-classification
-// pipeline: https://huggingface.co/docs/transformers/main_classes/pipelines
+// Finds entities, such as the names of places, from the logits of a token classifier. Settings and results are those of
+// Transformers' token-classification pipeline: https://huggingface.co/docs/transformers/main_classes/pipelines
 #pragma once
 
 #include <span>
@@ -12,36 +12,51 @@
 
 namespace hone {
 
-// aggregation_strategy. none: each token. simple: neighbours with one label together. The others first give
-// each word one label: that of its first token, of the mean of its tokens, or of the surest one.
-enum class EntityStrategy { none, simple, first, average, max };
+// Transformers' setting aggregation_strategy: which tokens form one entity. Every strategy except `none` joins
+// neighbours with the same label ("B-LOC" and "I-LOC" count as the same); a label "B-..." begins a new entity.
+enum class EntityStrategy {
+  none,     // each token is an entity of its own
+  simple,   // joins neighbouring tokens
+  first,    // gives each word the label of its first token, then joins words
+  average,  // gives each word the label with the highest mean probability, then joins words
+  max       // gives each word the label of its most certain token, then joins words
+};
 
 struct EntityRules {
-  // An evaluation counts the label of a word's first token.
+  // hone's evaluation uses the label of a word's first token too.
   EntityStrategy strategy = EntityStrategy::first;
-  std::vector<std::string> ignored = {"O"};  // ignore_labels
+  // Transformers' ignore_labels: entities with these labels are left out.
+  std::vector<std::string> ignored = {"O"};
 };
-// {"aggregation_strategy", "ignore_labels"}. H3415: another key or value.
+// Parses a request's parameters {"aggregation_strategy", "ignore_labels"}; null: the defaults. Error H3415: an unknown
+// key, or a value that is not allowed.
 Result<EntityRules> entity_rules(const Json& parameters);
 
 struct Entity {
-  std::string label;  // of a token "B-LOC", else "LOC"
-  double score = 0;
-  int64_t index = -1;  // of the token in its row; -1: several tokens
+  // With EntityStrategy::none the token's label, "B-LOC"; else without "B-": "LOC".
+  std::string label;
+  double score = 0;  // probability of the label, 0 to 1; the mean over the joined tokens or words
+  // With EntityStrategy::none, the position of the token in the model's input, from 0, counting special tokens. Else
+  // -1.
+  int64_t index = -1;
+  // With EntityStrategy::none the token as the vocabulary spells it ("##ing"); else its text.
   std::string word;
-  size_t begin = 0, end = 0;  // characters of the text
+  // The entity's characters (code points) in the text, from 0: [begin, end), end exclusive.
+  size_t begin = 0, end = 0;
 };
 
-// A text, its tokens without special ones, and their logits.
+// A text, its tokens without special tokens, and their logits. The referenced objects must outlive it.
 struct TokenLabels {
   const Tokenizer& tokenizer;
   std::string_view text;
   std::span<const int32_t> ids;
-  std::span<const TokenSpan> spans;
-  std::span<const float> logits;  // [ids, labels]
-  std::span<const std::string> labels;
-  int64_t before = 0;  // special tokens in front
+  std::span<const TokenSpan> spans;     // the bytes of `text` of each token
+  std::span<const float> logits;        // [ids, labels], row-major; further values are ignored
+  std::span<const std::string> labels;  // names of the labels: "O", "B-LOC", "I-LOC"
+  // Number of special tokens before ids[0] in the model's input.
+  int64_t before = 0;
 };
+// The entities in the order of the text, without those that the rules ignore.
 std::vector<Entity> find_entities(const TokenLabels& t, const EntityRules& rules);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// The body of an error: each API has its own form.
+// The bodies of error answers. Each API has its own form.
 #pragma once
 
 #include <string_view>
@@ -13,18 +13,19 @@ namespace hone {
 //   google  {"error": {"code": 404, "message": "what", "status": "NOT_FOUND"}}
 enum class ErrorShape { plain, openai, google };
 
-// The shape of a path's API. It is known for paths that no route takes too.
+// The shape for errors at this path, by its prefix; the path need not have a route.
 ErrorShape error_shape_of(std::string_view path);
 
 struct WebFault {
   int status = 500;
   std::string message;
-  std::string code = {};  // OpenAI's; "": the usual one of the status
+  std::string code = {};  // the member "code" of OpenAI's form; "": the usual code for the status
   WebHeaders headers = {};
-  std::string param = {};  // OpenAI's: the key of the body that is wrong; "": none
+  // The member "param" of OpenAI's form: the wrong key of the body; "": null.
+  std::string param = {};
 };
 WebAnswer shaped_error(ErrorShape shape, const WebFault& fault);
-// With status_of(), line_of() and headers_of() of the error.
+// The answer for an Error, with status_of(), line_of() and headers_of() (route.h).
 WebAnswer shaped_error(ErrorShape shape, const Error& e);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Error codes of the room: H34xx.
+// Error codes of operate/serve: H34xx.
 #pragma once
 
 #include "base/core/error.h"

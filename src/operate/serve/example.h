@@ -1,4 +1,4 @@
-// An example of the instances that a served model answers.
+// Example requests for a served model, which hone prints for its users.
 #pragma once
 
 #include "operate/serve/served_model.h"
@@ -8,19 +8,20 @@ namespace hone {
 // A text for a model of any task.
 inline constexpr const char* kExampleText = "The ferry to Oslo leaves at nine.";
 
-// In the form of the rows of hone init: a fact, a question about it, and both as one prompt.
+// Texts in the form of the sample rows of hone init: a fact, a question about the fact, and a prompt with both.
 inline constexpr const char* kExampleFact = "The ferry to the lake leaves at nine.";
 inline constexpr const char* kExampleQuestion = "When does the ferry to the lake leave?";
 inline constexpr const char* kExamplePrompt =
     "The ferry to the lake leaves at nine. When does it leave?";
 
-// An instance that `:predict` answers for this model: a text (with a mask for a masked model), a
-// question with its context, or a very small image as {"b64": "..."}.
+// An instance that the model's `:predict` route answers: a text (with a mask for a masked language model), a pair
+// {"text", "text_pair"}, a question with its context, or a very small image {"b64": "..."}.
 Json example_instance(const ServedModel& model);
 
-// OpenAI's chats.
+// The path of OpenAI's chat API.
 inline constexpr const char* kChatRoute = "/v1/chat/completions";
-// The path at which the model answers as it was evaluated: that of chats, or its `:predict`.
+// The path at which the model answers in the form of its training: kChatRoute if ServedModel::knows_chats(), else its
+// `:predict` route.
 std::string example_route(const ServedModel& model);
 
 }  // namespace hone

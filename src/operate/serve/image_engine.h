@@ -1,4 +1,4 @@
-// A classifier of images: waiting images are computed together, on a thread of its own.
+// The engine of an image classifier: computes waiting images together, on a thread of its own.
 #pragma once
 
 #include <functional>
@@ -13,24 +13,28 @@
 namespace hone {
 
 struct ImageJob {
-  Image pixels;  // of the processor's width and height
+  Image pixels;  // must have the processor's width and height
   Deadline deadline = kNoDeadline;
-  bool follows = false;  // another job of its request
-  // On the engine's thread: when the job no longer waits, and once f32[labels]. Errors: H2505, H3411, H3412.
+  // Not the first job of its request: the limit for waiting jobs does not apply.
+  bool follows = false;
+  // Called on the engine's thread when the job no longer waits. Null: not called.
   std::function<void()> begins = {};
+  // Called once, on the engine's thread, with the logits f32[labels]. Errors: H2505 they are not finite; H3411 the
+  // deadline has passed; H3412 the engine was stopped; H3419 no memory.
   std::function<void(Result<std::vector<float>>)> done;
 };
 
 class ImageEngine : public BatchEngine<ImageJob> {
  public:
-  // Programs for 1, 2, 4 ... `images` images. Errors: those of the model and of the device.
+  // Compiles programs for 1, 2, 4 ... `images` images, and loads the weights. Errors: those of the model and of the
+  // device.
   static Result<std::unique_ptr<ImageEngine>> make(const Pretrained& model,
                                                    const ImageProcessor& processor, int64_t images,
                                                    const Backend& backend,
                                                    const EngineOptions& options);
   ~ImageEngine() override { join(); }
 
-  // Errors: H3412 after stop(), H3414 too many wait.
+  // Queues a job and returns its ticket for cancel(). Errors: H3412 the engine was stopped; H3414 too many jobs wait.
   Result<uint64_t> submit(ImageJob job) { return queue_.submit(std::move(job)); }
 
  private:

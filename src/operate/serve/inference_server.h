@@ -13,55 +13,58 @@ namespace hone {
 
 struct InferenceOptions {
   HttpOptions http;
-  std::vector<std::string> keys;     // requests must send one of them; none: no key is needed
-  std::vector<std::string> origins;  // of web pages that may send requests (CORS); "*": all
-  int threads = 2;                   // threads that read requests
+  // Access keys: a request must send one; empty: no key is needed.
+  std::vector<std::string> keys;
+  std::vector<std::string> origins;  // origins of web pages that may send requests (CORS); "*": all
+  int threads = 2;                   // threads that run the handlers of routes
 };
 
-// Another entry for requests, such as gRPC.
+// A server for requests that arrive another way than HTTP, such as gRPC.
 class ServerDoor {
  public:
   virtual ~ServerDoor() = default;
   virtual int port() const = 0;
-  // Refuses new calls, and gives the running calls this time to finish.
+  // Refuses new calls, and gives the running calls at most this time to finish.
   virtual void stop(double seconds) = 0;
 };
 
 class InferenceServer {
  public:
-  // The context must outlive it. Errors of HttpServer::start.
+  // Starts to listen. `context` must outlive the server. Errors: those of HttpServer::start.
   static Result<std::unique_ptr<InferenceServer>> start(const InferenceOptions& options,
                                                         const std::vector<Api>& apis,
                                                         ServeContext& context);
   ~InferenceServer();
-  // Shuts the server down; also used if the start fails. First the loader aborts
-  // its load and stops, so no further model is added. Then each model finishes its running step,
-  // however long it takes, and drops its jobs, because a job holds a reply that uses the server. Then
-  // the doors and the connections, which may hold models, are destroyed. The models are destroyed last.
+  // Shuts the server down; the destructor calls it too. First the loader cancels its load and stops, so no further
+  // model is added. Then each model finishes its running step, however long that takes, and ends its jobs with H3412,
+  // because a job holds a reply that uses the server. Then the doors and the connections, which may hold models, are
+  // destroyed. The models are destroyed last.
   void stop();
 
   int port() const { return http_->port(); }
   std::string url() const { return http_->url(); }
+  // The server owns the door, and stops it with itself.
   void add_door(std::unique_ptr<ServerDoor> door) { doors_.push_back(std::move(door)); }
-  // Handles a request of HTTP, or one that came another way.
+  // Handles a request that came over HTTP, or one of the same form from a door. Returns at once; the answer goes to
+  // `reply`, now or later.
   void take(WebRequest request, const std::shared_ptr<WebReply>& reply);
 
-  // The answer to infer().
+  // The result of infer().
   struct Inferred {
-    int status = 500;       // of HTTP
-    std::string error;      // in one line, unless the status is 200
-    TensorAnswer answer{};  // its outputs are packed
+    int status = 500;       // HTTP status; 200: `answer` is valid
+    std::string error;      // one line, unless the status is 200
+    TensorAnswer answer{};  // its outputs have their values in InferTensor::bytes
   };
-  // Handles a request of tensors that did not come over HTTP, like an infer request of the v2
-  // protocol with the headers of `head`. A refusal has the HTTP status of its error: H3415, H3416 or
-  // an error of the model. `done` is called once, on any thread, unless the server ends first.
+  // Handles an infer request of the v2 protocol that did not come over HTTP; `head` has its headers and its client. A
+  // refusal has the HTTP status of its error: 401 without a valid key; else that of H3415, H3416 or an error of the
+  // model. `done` is called once, on any thread, unless the server ends first.
   void infer(WebRequest head, TensorRequest request, std::shared_ptr<WebClient> client,
              std::function<void(Inferred)> done);
 
-  // Reports "not ready" from now on. New requests are still answered during the delay, so that load
-  // balancers have time to send them to another server. Then the server accepts no connection, and
-  // finishes the requests it has, over HTTP and at all doors at the same time. Returns false if
-  // some were not finished within `seconds`; they get H3412.
+  // Ends the service politely. Reports "not ready" from now on. New requests are still answered for `delay_seconds`, so
+  // that load balancers have time to send them to another server. Then the server accepts no connection, and finishes
+  // its open requests, over HTTP and at all doors at the same time. Returns false if some were not finished within
+  // `seconds`; they get H3412.
   bool drain(double delay_seconds, double seconds);
 
  private:

@@ -1,5 +1,5 @@
 // A queue of jobs: any thread adds jobs, and the thread of an engine takes them. A Job has the
-// members `deadline`, `follows`, and `done`, a function that takes an Error.
+// members `deadline`, `follows` (it is not the first job of its request), and `done`, a function that takes an Error.
 #pragma once
 
 #include <algorithm>
@@ -25,9 +25,9 @@ class JobQueue {
     uint64_t ticket;
     Job job;
   };
-  explicit JobQueue(int64_t most) : most_(most) {}
+  explicit JobQueue(int64_t most) : most_(most) {}  // limit for waiting jobs
 
-  // --- any thread ---
+  // --- functions for any thread ---
   // Queues a job and returns its ticket. The limit on waiting jobs applies only to the first job of
   // a request; later ones (`follows`) are always accepted, so a request is never queued in part.
   // Errors: H3412 after stop(), H3414 too many jobs wait.
@@ -44,7 +44,7 @@ class JobQueue {
     wake_.notify_one();
     return ticket;
   }
-  // Removes a waiting job. Any other ticket is kept for take_cancelled().
+  // Removes a waiting job. The ticket of a job that no longer waits is kept for take_cancelled().
   void cancel(uint64_t ticket) {
     {
       std::lock_guard lock(mutex_);
@@ -53,6 +53,7 @@ class JobQueue {
     }
     wake_.notify_one();
   }
+  // Refuses further jobs, and lets wait() return false. Jobs that wait stay until end_all().
   void stop() {
     {
       std::lock_guard lock(mutex_);
@@ -68,19 +69,20 @@ class JobQueue {
     return l;
   }
 
-  // --- the engine's thread ---
-  // Waits for work; returns at once if the engine is busy. False after stop().
+  // --- functions for the engine's thread ---
+  // Waits until a job or a cancelled ticket is there; with `busy` returns at once. False after stop().
   bool wait(bool busy) {
     std::unique_lock lock(mutex_);
     if (!busy)
       wake_.wait(lock, [&] { return stopped_ || !waiting_.empty() || !cancelled_.empty(); });
     return !stopped_;
   }
+  // The tickets of cancelled jobs that the engine has taken already, since the last call.
   std::vector<uint64_t> take_cancelled() {
     std::lock_guard lock(mutex_);
     return std::exchange(cancelled_, {});
   }
-  // Takes jobs from the front, as long as `fits` returns true.
+  // Takes jobs from the front of the queue, as long as `fits(job)` returns true.
   template <class Fits>
   std::vector<Waiting> take(Fits fits) {
     std::vector<Waiting> jobs;
@@ -91,7 +93,7 @@ class JobQueue {
     }
     return jobs;
   }
-  // Ends waiting jobs whose deadline has passed with H3411.
+  // Ends with H3411 the waiting jobs whose deadline is not after `now`.
   void end_late(Deadline now) {
     std::vector<Waiting> late;
     {
@@ -108,6 +110,7 @@ class JobQueue {
   void end_all() {
     for (Waiting& w : take([](const Job&) { return true; })) w.job.done(engine_ends());
   }
+  // Reports the engine's load, for load().
   void tell(const EngineLoad& load) {
     std::lock_guard lock(mutex_);
     load_ = load;
@@ -143,12 +146,13 @@ class QueuedEngine : public Engine {
   JobQueue<Job> queue_;
 };
 
-// A QueuedEngine that computes the jobs of a batch at once, a list of numbers for each.
+// A QueuedEngine that computes several jobs in one run of the model, with a list of numbers as the result of each.
 template <class Job>
 class BatchEngine : public QueuedEngine<Job> {
  protected:
   using QueuedEngine<Job>::QueuedEngine;
-  // Answers a job with what was computed for its text or image. Errors: H2505 it is not finite.
+  // Calls `done` of a job with its numbers `own`, or with H2505 if one is not finite. `input` is "text" or "image", for
+  // the error.
   static void answer(typename JobQueue<Job>::Waiting& w, std::span<const float> own,
                      const char* input) {
     const auto done = std::exchange(w.job.done, {});
@@ -158,7 +162,8 @@ class BatchEngine : public QueuedEngine<Job> {
              .todo("the activations overflow, as after a training that diverged: take an "
                    "earlier checkpoint"));
   }
-  // Computes the jobs that take() returns, until stop(); they are not broken off.
+  // Repeatedly passes the jobs that take() returns to compute(), until stop(). Jobs that compute() works on are not
+  // cancelled.
   template <class Take, class Compute>
   void compute_until_stop(const Take& take, const Compute& compute) {
     while (this->queue_.wait(false)) log_if_thrown("a batch", [&] { compute_once(take, compute); });
@@ -190,7 +195,7 @@ class BatchEngine : public QueuedEngine<Job> {
   }
 
  protected:
-  EngineLoad load_;  // of the engine's thread, which tells the queue
+  EngineLoad load_;  // used by the engine's thread alone, which reports it to the queue
 };
 
 }  // namespace hone

@@ -19,10 +19,10 @@ class Loader {
   static constexpr size_t kMostWaiting = 16;
 
   ~Loader() { stop(); }
-  // Queues a load. `done` is called once, on the loader's thread. H3412 after stop(), H3414: too
-  // many wait.
+  // Queues a load. `load` and then `done`, with its result, are called once, on the loader's thread; H3419 if memory
+  // ran out. Errors: H3412 after stop(); H3414 kMostWaiting loads wait already.
   Status add(Load load, OnDone done);
-  // Waits for the running load; waiting ones get H3412. Must not be called on the loader's thread.
+  // Waits for the running load; the waiting loads end with H3412. Must not be called on the loader's thread.
   void stop();
 
  private:
@@ -31,7 +31,7 @@ class Loader {
     OnDone done;
   };
   void run();
-  static Status loaded(const Job& job);  // without memory for it: H3419
+  static Status loaded(const Job& job);  // the result of the load; H3419 if memory ran out
 
   std::mutex mutex_;
   std::condition_variable wake_;

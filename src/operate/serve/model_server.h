@@ -1,4 +1,5 @@
-// A whole server: models from their sources and the web server that asks them. Models can be reloaded while it runs.
+// A whole inference server: loads models from their sources, and runs the web server that answers with them. Models can
+// be loaded and replaced while it runs.
 //
 //   auto server = HONE_TRY(ModelServer::start(options));
 //   wait_for_stop();
@@ -13,43 +14,52 @@ namespace hone {
 
 struct ModelServerOptions {
   SourceOptions sources;
-  ServedOptions models;  // of each model, unless its source gives others
+  // Options of each model; task and prefix of its source apply if they are unset here.
+  ServedOptions models;
   InferenceOptions web;
   std::vector<Api> apis;
-  std::string endpoint_id;  // numeric, where no endpoint of the registry is served
-  std::string version;      // of hone
+  std::string endpoint_id;  // the endpoint's numeric id to report if sources.endpoint is ""
+  std::string version;      // version of hone
+  // Further paths for predictions and health checks, as Vertex AI's custom containers use them; "": none.
   std::string predict_route, health_route;
-  std::string access_log;  // path, or "-"; "": none
+  std::string access_log;  // path of the access log, or "-" for standard output; "": none
   AccessFormat access_format = AccessFormat::combined;
+  // Time limit of a request in seconds, 0: none; time that drain() gives to open requests.
   double request_seconds = 0, drain_seconds = 20;
-  ClaimOptions claim;  // of sources.endpoint, whose names need not be given again
-  std::function<void(const std::string& why)> on_lost;  // another server has the endpoint: drain
-  std::function<bool()> stops;  // true: the server must end, and loads nothing more; none: never
-  // Opens another door beside the web server at `door_port`; without a port none is opened.
+  ClaimOptions claim;  // options for sources.endpoint; its `registry` and `endpoint` are filled in
+  // Called on a thread of the claim, with the reason, when the endpoint no longer belongs to this server: call drain()
+  // on another thread.
+  std::function<void(const std::string& why)> on_lost;
+  // Polled while models are loaded. Returns true if the server must end: loading stops with H3412. Null: never.
+  std::function<bool()> stops;
+  // Port of a door beside the web server, such as gRPC; nullopt: no door is opened.
   std::optional<int64_t> door_port;
+  // Opens the door; must be set if `door_port` is.
   std::function<Result<std::unique_ptr<ServerDoor>>(const HttpOptions&, InferenceServer&)>
       open_door;
-  // Checks that the door can be opened, before another server is ended for this one.
+  // Checks that the door can be opened, before this server ends another one; must be set if `door_port` is.
   std::function<Status(const HttpOptions&)> check_door;
 };
 
 class ModelServer {
  public:
-  // Listens, then loads the first models, and is ready at the end. The log says what was loaded and where it listens.
-  // A server of the same endpoint that it replaces answers until the models are loaded, and continues if that fails.
-  // Errors of sources, models, ports and doors; H3412: a stop was requested before all were loaded.
+  // Listens, loads the first models, and returns when the server is ready. Logs the models and the address. If it
+  // replaces another server of the same endpoint, that server answers until the models are loaded, and continues if
+  // loading fails. Errors: those of ModelSources::find, EndpointClaim, ServedModel::load, InferenceServer::start and
+  // the door; H3412 a stop was requested before all models were loaded.
   static Result<std::unique_ptr<ModelServer>> start(ModelServerOptions options);
   ~ModelServer();
 
   std::string url() const { return web_->url(); }
-  // InferenceServer::drain, with this delay; then the endpoint has no server.
+  // Calls InferenceServer::drain with this delay and `drain_seconds`, then removes this server from the endpoint in the
+  // registry.
   void drain(double delay_seconds);
 
  private:
   explicit ModelServer(ModelServerOptions options) : options_(std::move(options)) {}
   Status start();
   Status prepare_claim();
-  // All that may fail, while the server to replace still answers.
+  // Does all start steps that may fail, while the server to replace still answers.
   Status start_beside();
   Status listen();
   Status open_door();

@@ -1,4 +1,4 @@
-// The models of a server by name and version, and the version for each request. Any thread uses it.
+// The models of a server by name and version. Chooses the version that answers a request. Any thread may use it.
 #pragma once
 
 #include <atomic>
@@ -9,14 +9,15 @@
 
 namespace hone {
 
-// Shares of requests in percent by version; their sum is 100.
+// Version -> its share of a model's requests, in percent. The sum is 100.
 using Traffic = std::map<std::string, int64_t>;
-// Whether version `a` is a larger number than `b`; false if one of them is not a number.
+// Whether version `a` is a larger number than version `b`; false if one of them is not a number.
 bool is_newer(const std::string& a, const std::string& b);
-// Gives a version this share; the others share the rest in proportion. Without others it gets all.
+// `now` after `version` gets this share in percent: the other versions divide the rest in proportion to their shares.
+// If there is no other version, `version` gets 100.
 Traffic with_share(Traffic now, const std::string& version, int64_t share);
 
-// H3415: the name has a control character (NUL is one), or the version has one or a slash.
+// Error H3415: the name or the version has a control character (such as NUL), or the version has a slash.
 Status check_model_name(const std::string& name, const std::string& version);
 
 class ModelSet {
@@ -24,28 +25,28 @@ class ModelSet {
   using Model = std::shared_ptr<ServedModel>;
   using Traffic = hone::Traffic;
 
-  // While the first models are loaded, a missing one is H3417, not H3416.
+  // Call loading(true) while the first models are being loaded: a missing model is then H3417 instead of H3416.
   void loading(bool now) { loading_ = now; }
   bool loading() const { return loading_; }
-  // Replaces the same name and version; the old one finishes its requests. A first version gets all
-  // requests, later ones none until set_traffic.
+  // Adds a model; replaces the one with the same name and version, which finishes its requests. The first version of a
+  // name gets all requests, later versions get none until set_traffic().
   void add(Model model);
-  // H3416: the version is not in the set. H3402: the shares do not sum to 100.
+  // Errors: H3416 the name or a version is not in the set; H3402 a share is negative, or the shares do not sum to 100.
   Status set_traffic(const std::string& name, const Traffic& traffic);
-  // Removes one version, or all if none is given. The last version cannot be removed alone while it
-  // has a share of requests. H3416.
+  // Removes one version; with version "" all versions of the name. The removed models finish their requests. Errors:
+  // H3416 the name or version is not in the set; H3402 the version has a share of the requests, and there are others.
   Status remove(const std::string& name, const std::string& version = "");
 
-  // Picks a version by the shares, unless one is given. "" is the name that was added first. H3416; errors of
-  // check_model_name().
+  // Returns the model for a request. Version "": chooses one by the shares. Name "": the name that was added first.
+  // Errors: H3416 the name or version is not in the set; those of check_model_name().
   Result<Model> find(const std::string& name, const std::string& version = "");
-  // Looks a model up without counting a request. No version: the one with the largest share. Errors of find().
+  // Like find(), but does not count a request. Version "": the one with the largest share. Errors: those of find().
   Result<Model> look_up(const std::string& name, const std::string& version = "");
   std::vector<Model> all() const;
-  // All models of the set, and removed ones that still answer a request.
+  // All models of the set, and the removed models that still answer a request.
   std::vector<Model> living() const;
-  std::vector<std::string> names() const;  // in the order in which they were added
-  Traffic traffic(const std::string& name) const;
+  std::vector<std::string> names() const;          // in the order in which they were added
+  Traffic traffic(const std::string& name) const;  // empty if the name is not in the set
 
  private:
   struct Named {

@@ -1,5 +1,5 @@
-// The models of a server: those of its command line, of an endpoint of the registry or of a repository, and their
-// shares of requests.
+// Finds all models of a server, and their shares of requests: the models of its command line, of an endpoint of the
+// registry, and of a model repository.
 #pragma once
 
 #include "operate/serve/model_source.h"
@@ -8,28 +8,30 @@
 namespace hone {
 
 struct SourceOptions {
-  std::vector<std::string> models;   // "FOLDER", "NAME=FOLDER", "NAME:VERSION=FOLDER"
-  std::string registry;              // its path or URL
-  std::string endpoint;              // id or name of an endpoint there; "": none
+  std::vector<std::string> models;   // each in a form of model_source()
+  std::string registry;              // address of the registry (Registry::open)
+  std::string endpoint;              // id or display name of an endpoint of the registry; "": none
   std::string model_repository;      // folder in Triton's layout; "": none
-  std::string uri;                   // of one model, where nothing else is named
-  std::vector<std::string> traffic;  // "NAME:VERSION=PERCENT"
+  std::string uri;                   // path or URL of the model if the members above give none
+  std::vector<std::string> traffic;  // shares of requests: "NAME:VERSION=PERCENT"
 };
 
 class ModelSources {
  public:
-  // H3402: nothing is named, two models have one name and version, or a share is not one. Errors of the registry.
+  // Errors: H3402 the options name no model, two models have the same name and version, or an element of `traffic` is
+  // malformed; those of model_source(), in_repository() and the registry.
   static Result<ModelSources> find(const SourceOptions& options);
 
-  const std::vector<ModelSource>& first() const { return first_; }  // to be loaded at the start
-  const std::map<std::string, Traffic>& traffic() const { return traffic_; }  // by name
-  const std::string& endpoint_id() const { return endpoint_.id; }             // "" without endpoint
+  const std::vector<ModelSource>& first() const { return first_; }  // to load at the start
+  const std::map<std::string, Traffic>& traffic() const { return traffic_; }  // by model name
+  const std::string& endpoint_id() const { return endpoint_.id; }  // "": no endpoint is served
   bool has_endpoint() const { return !options_.endpoint.empty(); }
   bool has_repository() const { return !options_.model_repository.empty(); }
 
-  // The source of a requested model: from the registry or the repository now, else one of first(). H3416.
+  // The source of a requested model. With an endpoint it is looked up in the registry now, with a repository in the
+  // repository now, else among first(). Errors: H3416 there is no such model; those of the registry.
   Result<ModelSource> source_of(const LoadRequest& request) const;
-  std::vector<std::string> repository() const;  // names
+  std::vector<std::string> repository() const;  // names of the repository's models now
 
  private:
   Status find_models();

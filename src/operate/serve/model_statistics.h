@@ -1,4 +1,4 @@
-// Counts and times of a served model, as Triton counts them.
+// Counts and times of a served model, defined as in Triton's statistics extension.
 //   https://github.com/triton-inference-server/server/blob/main/docs/protocol/extension_statistics.md
 #pragma once
 
@@ -18,19 +18,21 @@ struct CountedTime {
   }
 };
 
-// Any thread uses it.
+// Any thread may use it.
 class ModelStatistics {
  public:
+  // The times that are counted: `success` and `fail` once a request, the others once a text.
   enum Part {
-    success,         // a request with an answer, from its texts to the last of their answers
-    fail,            // a request without one; those of clients that left are not counted
-    queue,           // a text that waited for its place
-    compute_input,   // the tokens of a text were made
-    compute_infer,   // the model computed it, with others
-    compute_output,  // its answer was made of tokens or logits
-    kParts,
+    success,  // an answered request, until the last of its texts is answered
+    // A request that ended with an error; requests of clients that left are not counted.
+    fail,
+    queue,           // waiting until the model begins to work on the text
+    compute_input,   // tokenizing the text
+    compute_infer,   // computing with the model, together with other texts
+    compute_output,  // making the answer from tokens or logits
+    kParts,          // the number of parts
   };
-  // A run of the model: the parts of its time, for the number of sequences in it.
+  // One run of the model, on this number of sequences: the seconds before, during and after the computation.
   struct Execution {
     int64_t sequences = 0;
     double input = 0, infer = 0, output = 0;
@@ -39,14 +41,16 @@ class ModelStatistics {
     CountedTime input, infer, output;
   };
   struct Reading {
-    std::array<CountedTime, kParts> parts;
-    std::map<int64_t, Batch> batches;   // by sequences
-    int64_t texts = 0, executions = 0;  // texts that were answered
-    double last_ended = 0;              // of a request: seconds since 1970; 0: there was none
+    std::array<CountedTime, kParts> parts;  // by Part
+    // Number of sequences -> times of the runs with this number.
+    std::map<int64_t, Batch> batches;
+    int64_t texts = 0, executions = 0;  // answered texts; runs of the model
+    // End of the last request, in seconds since 1970; 0: there was none.
+    double last_ended = 0;
   };
 
   void add(Part part, double seconds);
-  // A request, with `texts` answered texts.
+  // Counts a request that ended at `wall_seconds` (since 1970) and took `seconds`, with this number of answered texts.
   void ended(Part success_or_fail, double seconds, int64_t texts, double wall_seconds);
   void add(const Execution& e);
   Reading read() const;

@@ -1,4 +1,4 @@
-// Logits as probabilities.
+// Converts logits to probabilities.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace hone {
 
-// softmax(logits), [labels], in double precision.
+// softmax(logits) of one row [labels], which must not be empty, in double precision.
 inline std::vector<double> probabilities_of(std::span<const float> logits) {
   const auto most = static_cast<double>(*std::max_element(logits.begin(), logits.end()));
   std::vector<double> out;

@@ -1,4 +1,4 @@
-// The id of a request: in the header X-Request-Id of its answer, in the body of an error, in the access log.
+// The id of a request. It is in the header X-Request-Id of the answer, in the body of an error, and in the access log.
 #pragma once
 
 #include <string>
@@ -9,9 +9,10 @@ namespace hone {
 
 inline constexpr const char* kRequestId = "x-request-id";
 
-// The client's own, if it has 1 to 128 letters, digits and "-_.:/+="; else a new one.
+// The value of the request's header X-Request-Id, if it has 1 to 128 letters, digits and "-_.:/+="; else a new random
+// id.
 std::string request_id_of(const WebHeaders& headers);
-// Adds the header, and "request_id" to the JSON of an error.
+// Adds the header X-Request-Id to an answer, and the member "request_id" to the JSON body of an error.
 void name_request(const std::string& id, WebAnswer& answer);
 
 }  // namespace hone

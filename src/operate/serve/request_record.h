@@ -1,4 +1,5 @@
-// One request from its head to the end of its answer: counted in the metrics, a line of the access log, with an id.
+// Records one request from its headers to the end of its answer: in the metrics, and as a line of the access log. Gives
+// the request its id.
 #pragma once
 
 #include <atomic>
@@ -10,10 +11,11 @@
 
 namespace hone {
 
-inline constexpr int kClientLeft =
-    499;  // the status of a request whose client left, as nginx counts it
+// The status that is recorded for a request whose client left before its answer, as in nginx.
+inline constexpr int kClientLeft = 499;
 
-// Any thread uses it, after of() has named the route.
+// Any thread may use it after of() was called. `open` is the gauge of open requests: the record adds 1 to it until
+// finish().
 class RequestRecord {
  public:
   RequestRecord(ServeContext& server, LiveMetric& open, const WebRequest& request);
@@ -22,16 +24,20 @@ class RequestRecord {
   RequestRecord& operator=(const RequestRecord&) = delete;
 
   const std::string& id() const { return access_.id; }
+  // Sets the label `route` of the metrics; "none" without a call.
   void of(const std::string& route) { route_ = route; }
+  // Replaces the facts for the access log.
   void tell(const WorkFacts& facts);
-  // The status of an answer, and bytes of its body. Status 499 until there is one.
+  // Sets the status of the answer; kClientLeft without a call.
   void status(int status) { status_ = status; }
-  void read(int64_t bytes) { access_.bytes_in = bytes; }
+  void read(int64_t bytes) { access_.bytes_in = bytes; }  // sets the size of the request's body
+  // Adds bytes of the answer's body.
   void wrote(size_t bytes) { bytes_out_ += static_cast<int64_t>(bytes); }
+  // Adds bytes of an answer in pieces; the first call sets the time of the first piece.
   void wrote_piece(size_t bytes);
-  // Gives a whole answer its id, and takes its status and bytes.
+  // Adds the request's id to an answer, and records the answer's status and the size of its body.
   void answer(WebAnswer& a);
-  // Counts it, once.
+  // Writes the record into the metrics and the access log. Later calls do nothing; the destructor calls it too.
   void finish();
 
  private:
@@ -49,7 +55,8 @@ class RequestRecord {
   WorkFacts work_;
 };
 
-// A reply that is recorded. Its answers get `headers`. One that is destroyed without an answer sends status 500.
+// Forwards to another reply and records the answer. Adds `headers` to each answer. If it is destroyed without an
+// answer, it sends status 500 in the form `shape`.
 class RecordedReply : public WebReply {
  public:
   RecordedReply(std::shared_ptr<WebReply> inner, WebHeaders headers, ErrorShape shape,
@@ -80,7 +87,7 @@ class RecordedReply : public WebReply {
   std::atomic<bool> answered_ = false;
 };
 
-// A client whose request is recorded, for an answer that is not sent by a WebReply.
+// Forwards to another client and records its request; for answers that are not sent through a WebReply.
 class RecordedClient : public WebClient {
  public:
   RecordedClient(std::shared_ptr<WebClient> inner, std::unique_ptr<RequestRecord> record)

@@ -1,4 +1,5 @@
-// A route of the server: each file of operate/serve/routes is one API.
+// The routes of the inference server. Each .cc file of operate/serve/routes defines one API: its paths and methods, and
+// the functions that answer them.
 #pragma once
 
 #include <map>
@@ -12,41 +13,46 @@
 
 namespace hone {
 
-// A model, or another version of one, to load and serve.
+// A request to load a model, or another version of a model, and to serve it.
 struct LoadRequest {
-  std::string name, version = "";  // "": the newest
-  // Traffic in percent. Unset: 100, unless no version is named and the newest is already served;
-  // then traffic is unchanged.
+  std::string name, version = "";  // version "": the newest
+  // The share of the model's requests that the version gets, in percent. nullopt: 100; but if `version` is "" and the
+  // newest version is already served, the shares do not change.
   std::optional<int64_t> traffic = {};
-  std::string deployed_id = "";
+  std::string deployed_id = "";  // DeployedModel::id (operate/registry/registry.h); "": none
 };
 
 // State that routes share.
 struct ServeContext {
   Metrics metrics;
-  std::unique_ptr<AccessLog> access;  // null: none
+  std::unique_ptr<AccessLog> access;  // null: no access log
   ModelSet models;
-  Clock* clock = &system_clock();  // of deadlines and of the time of requests; that of the models
-  std::atomic<bool> ready{false};  // false: no model yet, or it drains
-  std::atomic<bool> ends{false};   // it drains or stops: loads of models are given up
-  double request_seconds = 0;      // 0: no limit
-  std::string endpoint;            // its numeric id
-  std::string version;             // of hone
-  std::string predict_route,
-      health_route;  // paths of a custom container; set before the server starts
-  // Loads or unloads a model of the model repository; unset if the server has no repository. `load`
-  // is called on the thread of `loads`.
+  // Measures deadlines and requests; the models must use the same clock.
+  Clock* clock = &system_clock();
+  std::atomic<bool> ready{false};  // false: models are still being loaded, or the server drains
+  // true: the server drains or stops, and loads of models are cancelled.
+  std::atomic<bool> ends{false};
+  double request_seconds = 0;  // time limit of a request; 0: none
+  std::string endpoint;        // numeric id of the endpoint that the server answers for
+  std::string version;         // version of hone
+  // Further paths for predictions and health checks, as Vertex AI's custom containers use them; "": none. Set before
+  // the server starts.
+  std::string predict_route, health_route;
+  // Loads a model and serves it; called on the thread of `loads`. Null: the server loads no further models.
   std::function<Status(const LoadRequest&)> load;
-  std::function<Status(const std::string&)> unload;  // by name
+  // Unloads all versions of the model with this name. Null: the server has no model repository.
+  std::function<Status(const std::string&)> unload;
+  // The names of the models in the model repository. Null: the server has no model repository.
   std::function<std::vector<std::string>()> repository;
-  std::function<void()> before_metrics;  // updates `metrics`
+  std::function<void()> before_metrics;  // updates `metrics` before they are read; null: not needed
   Loader loads;                          // destroyed before everything that a load uses
 
+  // The deadline of a request that arrives now, by request_seconds.
   Deadline deadline() const;
 };
 
-using PathNames =
-    std::map<std::string, std::string>;  // parts of a path by their names in a pattern
+// Name in a route's pattern -> the text of the path that it matches, decoded.
+using PathNames = std::map<std::string, std::string>;
 
 // A request whose route is known.
 struct RouteCall {
@@ -59,49 +65,52 @@ struct RouteCall {
   std::string part(const std::string& name) const;
 };
 
-// The thread that answers a request.
+// The thread that calls a route's function.
 enum class RouteThread {
-  pool,    // it may wait and compute
-  server,  // it waits for nothing
+  pool,    // a thread of the pool: the function may wait and compute
+  server,  // the web server's only thread: the function must return at once
 };
 
 struct Route {
-  std::string method;  // "GET", which includes HEAD; "POST"; "*": any
+  std::string method;  // "GET" (which includes HEAD), "POST" or another method; "*": every method
   // "v1/models/{model}[/versions/{version}]:predict": a name in braces matches the rest of one part
   // of the path; text in brackets is optional. A slash at the beginning is ignored. route_table.h
   // matches patterns.
   std::string pattern;
-  void (*handle)(RouteCall& call) = nullptr;  // answers, now or later
+  void (*handle)(RouteCall& call) = nullptr;  // answers through call.reply, now or later
   RouteThread thread = RouteThread::pool;
 };
 
 struct Api {
-  std::string name;  // label of metrics: "v2"
+  std::string name;  // value of the metrics' label `route`: "v2"
   std::vector<Route> (*routes)(const ServeContext& server) = nullptr;
-  bool open = false;  // needs no key
+  bool open = false;  // true: requests need no access key
 };
 
 // --- helpers of routes --------------------------------------------------------------------------
 
-// The HTTP status of an Error; adds Retry-After if a retry can help.
+// The HTTP status for an Error.
 int status_of(const Error& e);
+// The headers for an Error: Retry-After with status 429 or 503.
 WebHeaders headers_of(const Error& e);
-// The error with the names of keys that the request uses: if `given` has the key `theirs` and not
-// `ours`, each `ours` in the message becomes `theirs`.
+// A setting's key in an API (`theirs`) and in generation_config.json (`ours`).
 struct KeyName {
   const char *theirs, *ours;
 };
+// The error with the keys that the request `given` uses: if `given` has the key `theirs` and not `ours`, each `ours`
+// in the message becomes `theirs`.
 Error with_names_of(const Error& e, const Json& given, std::span<const KeyName> names);
-// One line for the client: what, where, what to do. Flags and paths of files are left out: only the
+// One line for the client: what happened, where, and what to do. Flags and paths of files are left out: only the
 // operator of the server can use them.
 std::string line_of(const Error& e);
 
-// Gives all queries to the model at once. `done` is called once: with all answers in order, or with
-// the first Error, which cancels the other queries. All are cancelled when the client leaves. The
-// client gets the facts: model and tokens. It must live until `done` was called: let `done` hold it.
+// Gives all queries to the model at once. `done` is called once: with all answers in the order of the queries, or
+// with the first Error, which cancels the other queries. All are cancelled, without a call of `done`, when the client
+// leaves. The model and the numbers of tokens are recorded by client.tell(). The client must live until `done` was
+// called: let `done` hold it.
 void ask_all(WebClient& client, const ModelSet::Model& model, std::vector<TextQuery> queries,
              std::function<void(Result<std::vector<TextAnswer>>)> done);
-// Gives one query to the model; `on_piece` gets the pieces of its answer as they are generated.
+// Like ask_all() with one query; `on_piece` also gets the pieces of the answer as they are generated.
 void ask_pieces(WebClient& client, const ModelSet::Model& model, TextQuery query,
                 ServedModel::OnPiece on_piece, ServedModel::OnDone done);
 

@@ -5,14 +5,14 @@
 
 namespace hone {
 
-// The parts of a path that a pattern without brackets asks for.
+// One form of a Route::pattern, without brackets. Matches a path against it.
 class PathPattern {
  public:
   // All forms of a pattern, with and without each part in brackets.
   static std::vector<PathPattern> all_of(const std::string& pattern);
   // The values of the pattern's names in a path; nullopt if the path does not match.
   std::optional<PathNames> match(const std::vector<std::string>& path) const;
-  // Whether its last part ends after a name: {model}:predict.
+  // Whether its last part has text after a name, as {model}:predict has.
   bool has_action() const { return !parts_.back().after.empty(); }
 
  private:
@@ -28,14 +28,14 @@ class RouteTable {
   RouteTable(const std::vector<Api>& apis, const ServeContext& server);
 
   struct Match {
-    const std::string* api = nullptr;  // its name
-    const Route* route = nullptr;
+    const std::string* api = nullptr;  // name of the API; belongs to the table
+    const Route* route = nullptr;      // belongs to the table
     PathNames names;
-    std::string allowed =
-        {};  // the methods of the path, "GET, POST", if the request has another one
+    // The methods of the path, "GET, POST", if no route has the request's method; "": `route` fits.
+    std::string allowed = {};
   };
-  // The first route that fits, in the order of the APIs; else the first whose path fits, with the methods that are
-  // allowed. `open_alone`: only among those that need no key.
+  // The first route whose path and method fit, in the order of the APIs; else the first whose path fits, with
+  // `allowed`; nullopt: no path fits. `open_alone`: searches only APIs that need no key.
   std::optional<Match> find(const std::string& method, const std::vector<std::string>& path,
                             bool open_alone) const;
 

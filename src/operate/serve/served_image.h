@@ -1,4 +1,4 @@
-// Images of requests: their bytes in the forms that clients send, and their pixels.
+// Reads the images of requests: the bytes of their files in the forms that clients send, and their pixels.
 #pragma once
 
 #include <mutex>
@@ -10,18 +10,20 @@
 
 namespace hone {
 
-// The bytes of an image file: base64 text with or without "data:image/...;base64,", or the file itself, which begins with the marks
-// of JPEG, PNG or WebP. H3415: neither.
+// The bytes of the image file in `text`, which is base64 with or without "data:image/...;base64,", or the file itself
+// (if it begins as JPEG, PNG or WebP files do). Error H3415: the text is neither.
 Result<std::string> image_bytes_of(std::string text);
 
-// Decodes as the evaluation of the model's training does. Several threads may use it at once; large images are decoded one after
-// another, so that requests do not fill the memory.
+// Decodes and scales images as evaluation does during the model's training. Several threads may use it at once. Images
+// above 4 Mi pixels are decoded one after another, so that requests do not fill the memory.
 class ServedImages {
  public:
-  // Errors: H2963, those of the model's files.
+  // Errors: H2963 hone cannot follow the model's preprocessor_config.json; those of the model's files.
   static Result<std::unique_ptr<ServedImages>> make(const Pretrained& model);
   const ImageProcessor& processor() const { return processor_; }
-  // Errors: H2960 to H2962 with the code in the text, for clients; more than kMostPixels are refused before they are decoded.
+  // `bytes` is an image file; the result has the size that the model expects. An image with more than kMostPixels is
+  // refused before it is decoded. Errors, with the code in the text for clients: H2960 the bytes are not an image that
+  // hone reads; H2961 the image is damaged; H2962 it has too many pixels.
   Result<Image> decode(const std::string& bytes);
 
   static constexpr int64_t kMostPixels = int64_t{64} << 20;

@@ -1,5 +1,5 @@
-// A model as requests see it: texts or images go in; texts, labels, words for a mask, names in a text, parts of a
-// context or embeddings come out.
+// A loaded model that answers requests of any thread. It takes texts or images. It answers with generated texts,
+// labels, words for a mask, entities in a text, answers from a context, or embeddings.
 //
 //   auto model = HONE_TRY(ServedModel::load("t5", "1", "folder", options));
 //   auto ticket = model->ask({.text = "..."}, on_piece, on_done);
@@ -21,20 +21,24 @@
 namespace hone {
 
 struct ServedOptions {
-  std::string task = "";  // of task_specific_params, such as "summarization"
-  // Put before each text, such as "summarize: "; none: the words that the model was trained with.
+  // The key of task_specific_params in config.json to apply: "summarization"; "": none.
+  std::string task = "";
+  // The text to put before each text, such as "summarize: "; nullopt: the prefix that the model was trained with.
   std::optional<std::string> prefix = {};
-  std::string deployed_id = "";  // in the registry
+  std::string deployed_id = "";  // DeployedModel::id (operate/registry/registry.h); "": none
   std::string device = "cpu";
-  int64_t threads = 0;      // 0: ThreadPool::default_size()
-  int64_t batch_size = 32;  // sequences that are processed together
-  int64_t max_length = 0;   // tokens of a sequence; 0: the model's positions, at most 2048
-  int64_t cache_bytes = 0;  // of the KV cache; 0: the need, at most a quarter of the memory
+  int64_t threads = 0;      // threads of the CPU backend; 0: ThreadPool::default_size()
+  int64_t batch_size = 32;  // limit for sequences in one run of the model
+  // Limit for the tokens of a sequence, and at most the model's positions. 0: the lengths of the model's training or
+  // of its folder if they are known, else 2048 for models that write texts, 384 for answers from a context, 512 for
+  // others.
+  int64_t max_length = 0;
+  int64_t cache_bytes = 0;  // limit for the KV cache; 0: a quarter of the device's usable memory
   WeightStorage weights = WeightStorage::f32;
   EngineOptions engine = {};
-  Metrics* metrics = nullptr;  // receives the latencies; outlives the model
+  Metrics* metrics = nullptr;  // receives the latencies; must outlive the model; null: none
   OpenOptions open = {};
-  // Asked between the steps of loading and before each weight; true: the load ends with H3412. None: never.
+  // Called between the steps of loading and before each weight. Returns true to end the load with H3412. Null: never.
   std::function<bool()> cancelled = {};
 };
 
@@ -48,69 +52,80 @@ enum class ServedTask {
   token_classification,
   question_answering
 };
-// The task of models with this head; nullopt: they are not served.
+// The task of models with this head; nullopt: models with this head cannot be served.
 std::optional<ServedTask> served_task(Head head);
-bool writes_text(ServedTask task);     // generation and text2text
-std::string name_of(ServedTask task);  // "text-generation", as pipelines of Transformers are called
+bool writes_text(ServedTask task);  // whether it is generation or text2text
+// The name of Transformers' pipeline for the task: "text-generation".
+std::string name_of(ServedTask task);
 
-// Limits of the answers of a request, and the reports about them.
+// The form of generated answers, and the log probabilities to return with them.
 struct AnswerForm {
-  // GenerationConfig has the meaning of these two.
+  // These two have the meaning of the same members of GenerationConfig.
   std::optional<int64_t> top_logprobs = {};
   bool prompt_logprobs = false;
-  std::shared_ptr<const Automaton> language = {};  // of the answers; none: any text
+  std::shared_ptr<const Automaton> language = {};  // accepts the allowed answers; null: any text
 };
 
 // One text of a request.
 struct TextQuery {
   std::string text;
-  std::optional<std::string> pair = {};  // classification of pairs; the context of a question
-  std::vector<int32_t> tokens = {};      // replaces the text
-  std::string image = {};  // bytes of a file, for a classifier of images; replaces the text
-  // For generation keys of generation_config.json; for names in a text those of entity_rules(), for answers from
-  // a context {"top_k", "max_answer_len", "handle_impossible_answer"}; the other tasks: {"top_k": labels or words}.
-  // The texts of a request share them. Null: none.
+  std::optional<std::string> pair = {};  // the second text of a pair; the context of a question
+  // Token ids to use instead of `text`; empty: `text` is tokenized.
+  std::vector<int32_t> tokens = {};
+  // Bytes of an image file, for image classification, instead of `text`.
+  std::string image = {};
+  // The settings of the request; its queries share them. For models that write texts: keys of generation_config.json.
+  // For entities: the keys of entity_rules(). For answers from a context: "top_k", "max_answer_len" and
+  // "handle_impossible_answer". For other tasks: "top_k", the number of labels or words to return. Null: the defaults.
   std::shared_ptr<const Json> settings = {};
-  // For generation; shared as `settings` is, which it needs.
+  // For models that write texts; the queries of a request share it. Ignored if `settings` is null or empty.
   std::shared_ptr<const AnswerForm> form = {};
-  // Log probabilities of new tokens as they come, before the piece of text that they end.
+  // Called with the log probability of each new token, before OnPiece gets the text that the token completes.
   std::function<void(size_t sequence, const TokenLogprobs& logprobs)> on_token = {};
   bool special_tokens = true;  // add the tokenizer's special tokens around a text
   Deadline deadline = kNoDeadline;
-  bool follows = false;  // another query of its request
+  // Not the first query of its request: the limit for waiting jobs does not apply.
+  bool follows = false;
 };
+// A generated text.
 struct Written {
   std::string text;
-  std::vector<int32_t> tokens;
-  bool ended = false;  // by an end token, a stop string or its form, not by the length
-  double score = 0;
-  std::vector<TokenLogprobs> logprobs = {};  // of `tokens`, if the form asks for them
+  std::vector<int32_t> tokens;  // the new tokens
+  // true: an end token, a stop string or the form ended it; false: the length limit.
+  bool ended = false;
+  double score = 0;  // with beam search the score of the beam (Generated::score), else 0
+  std::vector<TokenLogprobs> logprobs = {};  // one for each of `tokens`, if the form asks for them
 };
+// A label of a classifier, or a word for a mask.
 struct Scored {
   std::string label;
-  double score = 0;
-  int32_t token = -1;  // fill-mask
+  double score = 0;    // the probability; if the model has one label, its logit
+  int32_t token = -1;  // the word's token id for fill_mask; -1 for other tasks
 };
 // A part of a context that answers a question.
 struct Extracted {
   std::string text;           // "": the context has no answer
-  double score = 0;           // among the answers that were looked at
-  size_t begin = 0, end = 0;  // characters of the context
+  double score = 0;           // probability among the candidates that were compared
+  size_t begin = 0, end = 0;  // its characters (code points) in the context: [begin, end)
 };
 struct TextAnswer {
   int64_t prompt_tokens = 0, new_tokens = 0;
-  std::vector<Written> texts;   // of generation
-  std::vector<int32_t> prompt;  // tokens, if the form asks for their log probabilities
-  std::vector<TokenLogprobs> prompt_logprobs;  // of its tokens after the first
-  std::vector<std::vector<Scored>> labels;     // best first, for each mask
-  std::vector<float> embedding;                // of an embedding model
-  std::vector<Entity> entities;                // of token classification
-  std::vector<Extracted> answers;              // of question answering: top_k, the answer first
+  std::vector<Written> texts;  // generation and text2text: the returned sequences
+  // Tokens of the prompt, if the form asks for their log probabilities.
+  std::vector<int32_t> prompt;
+  std::vector<TokenLogprobs> prompt_logprobs;  // one for each token of `prompt` after the first
+  std::vector<std::vector<Scored>> labels;     // a list, best first, for each mask; else one list
+  std::vector<float> embedding;                // embedding
+  std::vector<Entity> entities;                // token_classification
+  // question_answering: at most top_k, the chosen answer first.
+  std::vector<Extracted> answers;
 };
 
 class ServedModel : public std::enable_shared_from_this<ServedModel> {
  public:
-  // H3401: this kind of model cannot be served. H3402: a prefix that it does not take. H3412: it was cancelled. Errors of models and devices.
+  // Loads the model at `source`, a folder, file, URL or hub name, and starts its thread. Errors: H3401 this kind of
+  // model cannot be served; H3402 the model takes no prefix; H3412 `options.cancelled` returned true; those of models
+  // and devices.
   static Result<std::shared_ptr<ServedModel>> load(const std::string& name,
                                                    const std::string& version,
                                                    const std::string& source,
@@ -122,41 +137,46 @@ class ServedModel : public std::enable_shared_from_this<ServedModel> {
   ServedTask task() const { return task_; }
   const Tokenizer& tokenizer() const { return *model_.tokenizer; }
   const std::vector<std::string>& trained_columns() const { return model_.trained.columns; }
-  // The characters that joined the texts of trained_columns() into one text; none: two of them are a pair.
+  // The delimiter that joined the texts of trained_columns() into one text in training; nullopt: they were not joined,
+  // and two columns are a pair of texts.
   std::optional<std::string> trained_delimiter() const;
-  // Whether a text is an instance only with a second one: the training read pairs.
+  // Whether the model needs pairs of texts, because it was trained on pairs.
   bool reads_pairs() const {
     return task_ == ServedTask::classification && trained_columns().size() == 2 &&
            !trained_delimiter();
   }
-  // Whether a chat asks the model as it was trained: it has a template, and learnt no plain prompts.
+  // Whether prompts should be given to the model as chats: it has a chat template, and was not trained on plain texts.
   bool knows_chats() const;
-  const std::string& trained_on() const { return model_.trained.task; }  // "sft"; "": unknown
-  double loaded_at() const { return loaded_at_; }                        // seconds since 1970
+  // Task of its training: "sft"; "": unknown.
+  const std::string& trained_on() const { return model_.trained.task; }
+  double loaded_at() const { return loaded_at_; }  // seconds since 1970
   EngineLoad load() const { return engine_->load(); }
   ModelStatistics& statistics() { return statistics_; }
   const ModelStatistics& statistics() const { return statistics_; }
   const Clock& clock() const { return *clock_; }
-  // The chat template for chats with tools, or without. H3415: the model has none. H2911, H2913: it
-  // cannot be run.
+  // The chat template for chats with tools, or for chats without. The pointer is valid as long as the model. Errors:
+  // H3415 the model has no chat template; H2911, H2913 the template cannot be parsed.
   Result<const ChatTemplate*> chat_template(bool tools) const;
-  int64_t longest() const { return longest_; }  // tokens of a sequence
-  int64_t embedding_width() const;              // numbers of an embedding; 0: the model gives none
-  // Whether the model gives a pair of texts one number: a reranker. The number as its folder wants it.
+  int64_t longest() const { return longest_; }  // limit for the tokens of a sequence
+  // Numbers of an embedding; 0: the model gives no embeddings.
+  int64_t embedding_width() const;
+  // Whether the model is a reranker: a classifier with one output, which scores a pair of texts.
   bool scores_pairs() const;
+  // A reranker's score for an output: sigmoid(logit) or the logit, by the configuration in the model's folder.
   double pair_score(double logit) const;
 
-  // Errors of settings, texts and engines come at once (H3415 and others). Later results come on
-  // the model's thread. A piece is text that can no longer change; beams give all of it at the end.
+  // Queues a query and returns its ticket for cancel(). Errors of settings, texts and the queue are returned at once
+  // (H3415 and others); then no callback is called. Later results and errors come through `on_done`, once, on the
+  // model's thread. A piece is text that can no longer change; with beam search each sequence is one piece at the end.
   using OnPiece = std::function<void(size_t sequence, const std::string& text)>;
   using OnDone = std::function<void(Result<TextAnswer>)>;
   Result<uint64_t> ask(TextQuery query, OnPiece on_piece, OnDone on_done) {
     return ask_(std::move(query), std::move(on_piece), std::move(on_done));
   }
   void cancel(uint64_t ticket);
-  // Ends every request with H3412. Later ones are refused with it.
+  // Ends every request with H3412. Later requests are refused with H3412.
   void stop() { engine_->stop(); }
-  // Stops, and waits for the running step; no callback runs afterwards. May be called repeatedly,
+  // Calls stop(), and waits for the running step: no callback runs afterwards. May be called repeatedly,
   // from any thread except the model's.
   void join() { engine_->join(); }
 
@@ -212,7 +232,8 @@ class ServedModel : public std::enable_shared_from_this<ServedModel> {
       questions_;  // tickets of all parts by that of the first
 };
 
-// Waits until all unreferenced models are destroyed. Call before exit.
+// Waits until all models without references are destroyed, which happens on threads of their own. Call it before the
+// program ends.
 void wait_for_unloads();
 
 }  // namespace hone

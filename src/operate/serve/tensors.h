@@ -1,4 +1,5 @@
-// Requests of the Open Inference Protocol (KServe v2, Triton) as questions to a model, and its answers as tensors.
+// Answers requests of the Open Inference Protocol (KServe v2, Triton): tensors become queries of a model, and the
+// answers of the model become tensors.
 #pragma once
 
 #include "operate/serve/protocol/tensor_request.h"
@@ -6,34 +7,40 @@
 
 namespace hone {
 
-// Inputs and outputs of a model: text_input BYTES [-1], or image BYTES [-1] of a classifier of images (files, or base64 in
-// JSON); text_output BYTES [-1] of those that write, label BYTES [-1] and score FP32 [-1] of classifiers and masked language models,
-// embedding FP32 [-1,E]. Models that look at tokens: entities BYTES [-1], a JSON list each; for a text_input of
-// {"question", "context"} answer BYTES [-1] and score FP32 [-1].
+// The name, datatype and shape of a model's output. Every shape begins with the number of texts, any number.
+//   models that write texts                  text_output BYTES [-1]
+//   classifiers, masked language models      label BYTES [-1], score FP32 [-1]
+//   embedding models                         embedding FP32 [-1,E]
+//   classifiers of tokens                    entities BYTES [-1], each a JSON list
+//   models for answers from a context        answer BYTES [-1], score FP32 [-1]
+// The input is text_input BYTES [-1]; for answers each text is JSON with "question" and "context". The input of an
+// image classifier is image BYTES [-1]: files, or base64 in JSON.
 struct TensorForm {
   std::string name, datatype;
   int64_t width = 1;  // values for each text
 };
 std::string input_name_of(const ServedModel& model);
 std::vector<TensorForm> outputs_of(const ServedModel& model);
-// Triton's config of a model, for its clients.
+// The model's configuration in the JSON of Triton's ModelConfig.
 OrderedJson triton_config(const ServedModel& model);
 
-// Triton's statistics of a model: an entry of "model_stats". hone has no cache of answers.
+// The model's entry of "model_stats" in Triton's statistics. The counts of cache hits are 0: hone caches no answers.
 OrderedJson triton_statistics(const ServedModel& model);
 
-inline constexpr const char* kTensorApi = "v2";  // label of metrics, whatever carries a request
+// The metrics' label `route` of these requests, over HTTP and gRPC.
+inline constexpr const char* kTensorApi = "v2";
 
-// Asks the model; the request's tensors were read (read_tensor). `done` is called once, on any thread. H3415, and the
-// errors of the model.
+// Answers a request whose tensors were unpacked by read_tensor(). `done` is called once, on any thread; never if the
+// client leaves. Errors: H3415 the inputs or outputs do not fit the model; those of the model.
 void infer(const ModelSet::Model& model, const TensorRequest& request, Deadline deadline,
            WebClient& client, std::function<void(Result<TensorAnswer>)> done);
 
-// The texts, or images, of a tensor as queries. H3415 of too many, or an image that is not base64.
+// The texts or images of a tensor as queries, which share `settings`. Error H3415: too many texts, an image that is
+// neither an image file nor base64, or a text in another form than the model reads.
 Result<std::vector<TextQuery>> queries_of(const ServedModel& model, const InferTensor& text,
                                           Json settings, Deadline deadline);
-// The requested outputs; all if none is requested. `shape` is the shape of the texts. H3415: the
-// model has no output of that name.
+// The outputs with the names `wanted`, in the order of outputs_of(); all if `wanted` is empty. `shape` is the shape of
+// the input tensor. Error H3415: the model has no output with a wanted name.
 Result<std::vector<InferTensor>> tensors_of(const ServedModel& model,
                                             const std::vector<TextAnswer>& answers,
                                             const std::vector<std::string>& wanted,

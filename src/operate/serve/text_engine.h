@@ -1,5 +1,5 @@
-// A model that generates texts, on a thread of its own: it decodes requests of all threads
-// together.
+// The engine of models that generate texts: decodes the sequences of all requests together, on a thread of its own
+// (continuous batching).
 #pragma once
 
 #include <unordered_map>
@@ -13,25 +13,30 @@ struct TextJob {
   Prompt prompt;
   std::shared_ptr<const GenerationConfig> config;
   Deadline deadline = kNoDeadline;
-  bool follows = false;  // another job of its request
-  // On the engine's thread: when the job no longer waits, tokens as they come (not for beams), and once
-  // the end, which is an Error where the time ran out (H3411) or the engine was stopped (H3412).
+  // Not the first job of its request: the limit for waiting jobs does not apply.
+  bool follows = false;
+  // The functions below are called on the engine's thread.
+  // Called when the job no longer waits. Null: not called.
   std::function<void()> begins = {};
+  // Called with each new token, except with beam search. `logprobs` is null if the config does not ask for them.
   std::function<void(size_t sequence, int32_t token, const TokenLogprobs* logprobs)> token = {};
+  // Called once, with the generated sequences. Errors: H3411 the deadline has passed; H3412 the engine was stopped;
+  // H3419 no memory; those of the generation.
   std::function<void(Result<std::vector<Generated>>)> done;
 };
 
 class TextEngine : public QueuedEngine<TextJob> {
  public:
-  // Takes all memory. `model` must outlive the engine.
+  // Compiles the programs, allocates all memory and loads the weights. `model` must outlive the engine. Errors: those
+  // of the model and of the device.
   static Result<std::unique_ptr<TextEngine>> make(const Pretrained& model,
                                                   const CacheLimits& limits, const Backend& backend,
                                                   const EngineOptions& options);
   ~TextEngine() override { join(); }
 
-  // H3413 if the request could never run.
+  // Error H3413: the request needs more sequences or tokens than the engine holds, so it could never run.
   Status check(const Prompt& prompt, const GenerationConfig& config) const;
-  // The ticket of a job that waits. H3412 after stop(), H3414: too many wait.
+  // Queues a job and returns its ticket for cancel(). Errors: H3412 the engine was stopped; H3414 too many jobs wait.
   Result<uint64_t> submit(TextJob job) { return queue_.submit(std::move(job)); }
 
  private:
@@ -53,7 +58,7 @@ class TextEngine : public QueuedEngine<TextJob> {
     Deadline deadline;
     std::function<void(Result<std::vector<Generated>>)> done;
   };
-  // Those of the engine's thread.
+  // Used on the engine's thread alone.
   int64_t requests_ = 0;
   std::unordered_map<uint64_t, Running> running_;
 };

@@ -1,16 +1,18 @@
-// Questions and answers of models that look at tokens, in JSON and the names of Transformers' pipelines.
+// JSON of token classification and question answering, in the form of Transformers' pipelines.
 #pragma once
 
 #include "operate/serve/served_model.h"
 
 namespace hone {
 
-// {"question": "...", "context": "..."}. H3415: it is not one.
+// The query of an instance {"question": "...", "context": "..."}. Error H3415: one of the two is missing, blank or
+// not a text.
 Result<TextQuery> question_of(const Json& instance);
 
-// [{"entity_group", "score", "word", "start", "end"}], of single tokens {"entity", "score", "index", "word", "start", "end"}.
+// A list of {"entity_group", "score", "word", "start", "end"}; with EntityStrategy::none of {"entity", "score",
+// "index", "word", "start", "end"}. "end" is exclusive.
 OrderedJson entities_json(const TextAnswer& answer);
-// {"score", "start", "end", "answer"}; a list, if more than one was asked for and found.
+// {"score", "start", "end", "answer"}; a list of these objects unless there is exactly one. "end" is exclusive.
 OrderedJson answers_json(const TextAnswer& answer);
 
 }  // namespace hone

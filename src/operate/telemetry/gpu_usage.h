@@ -1,4 +1,4 @@
-// Use of NVIDIA's GPUs, from their management library (NVML).
+// Reads the use of NVIDIA's GPUs from their management library (NVML).
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,15 @@
 
 namespace hone {
 
-// A card's own readings; -1: not reported.
+// The values that one GPU reports; -1: it does not report the value.
 struct GpuUsage {
-  int64_t index = 0;
+  int64_t index = 0;  // NVML's index, in the order of the PCI bus
   std::string name = {}, uuid = {};
-  double busy_share = -1;         // of the last sample period in which a kernel ran, 0 to 1
-  double memory_busy_share = -1;  // in which memory was read or written
+  // Shares of NVML's last sample period, 0 to 1: with a kernel running, and with memory being read or written.
+  double busy_share = -1;
+  double memory_busy_share = -1;
   int64_t memory_used_bytes = -1, memory_free_bytes = -1, memory_total_bytes = -1;
-  double power_watts = -1, energy_joules = -1;  // energy: since the driver was loaded
+  double power_watts = -1, energy_joules = -1;  // energy_joules: since the driver was loaded
   double temperature_celsius = -1;
   double sm_clock_mhz = -1, memory_clock_mhz = -1;
 };
@@ -27,7 +28,7 @@ class GpuReader {
   // Null if the library or a driver is missing.
   static std::unique_ptr<GpuReader> open();
 
-  // The devices that CUDA_VISIBLE_DEVICES lets this process see, by index or UUID; all without it.
+  // Reads the GPUs that CUDA_VISIBLE_DEVICES lets this process use, by index or UUID; all GPUs if it is not set.
   std::vector<GpuUsage> read() const;
 
  private:

@@ -1,4 +1,5 @@
-// Numbers of a running process, in one set: Prometheus scrapes it, reporters send it.
+// Metrics of a running process: counters, gauges and histograms in one set, which Prometheus scrapes and reporters
+// send.
 //   Metrics metrics;
 //   LiveMetric& steps = metrics.counter("hone_train_steps_total", "Optimizer steps that are done.");
 //   steps.add(1);                                    // from any thread; allocates nothing
@@ -27,15 +28,16 @@ class LiveMetric {
   std::atomic<double> value_{0};
 };
 
-// Counts of values by range.
+// Counts values by range. Any thread may use it.
 class MetricHistogram {
  public:
   explicit MetricHistogram(std::vector<double> bounds)
       : bounds_(std::move(bounds)), counts_(bounds_.size() + 1) {}
   void observe(double value);
   struct Reading {
-    std::vector<double> bounds;    // upper, rising
-    std::vector<uint64_t> counts;  // of each range, one more than bounds; not cumulative
+    std::vector<double> bounds;  // upper limits of the ranges, inclusive, ascending
+    // The number of values in each range, not cumulative. One more than `bounds`: the last range has no upper limit.
+    std::vector<uint64_t> counts;
     double sum = 0;
     uint64_t count = 0;
   };
@@ -52,9 +54,9 @@ class Metrics {
  public:
   enum class Kind : uint8_t { gauge, counter, histogram };
 
-  // The metric of this name and these labels, created if it is new. It lives as long as the set.
-  // The name ends with the unit, by Prometheus' rules: ..._seconds, ..._bytes, ..._ratio,
-  // ..._total.
+  // Return the metric with this name and these labels, and create it if it is new. It lives as long as this object.
+  // `help` is a sentence for people. `bounds` are the upper limits of the ranges, ascending. A name ends with the unit,
+  // by Prometheus' rules: ..._seconds, ..._bytes, ..._ratio, ..._total.
   //   https://prometheus.io/docs/practices/naming/
   LiveMetric& gauge(const std::string& name, const std::string& help,
                     const MetricLabels& labels = {});
@@ -66,8 +68,9 @@ class Metrics {
   struct Reading {
     std::string name, help;
     Kind kind = Kind::gauge;
+    // One of the two lists is used: `values` for gauges and counters, `histograms` for histograms.
     std::vector<std::pair<MetricLabels, double>> values;
-    std::vector<std::pair<MetricLabels, MetricHistogram::Reading>> histograms;  // of that kind
+    std::vector<std::pair<MetricLabels, MetricHistogram::Reading>> histograms;
   };
   std::vector<Reading> read() const;  // in the order of creation
 
@@ -75,8 +78,8 @@ class Metrics {
   struct Family {
     std::string name, help;
     Kind kind;
-    std::deque<std::pair<MetricLabels, LiveMetric>> values;
-    std::deque<std::pair<MetricLabels, MetricHistogram>> histograms;  // of that kind
+    std::deque<std::pair<MetricLabels, LiveMetric>> values;           // of a gauge or counter
+    std::deque<std::pair<MetricLabels, MetricHistogram>> histograms;  // of a histogram
   };
   Family& family(const std::string& name, const std::string& help, Kind kind);
   LiveMetric& metric(const std::string& name, const std::string& help, Kind kind,

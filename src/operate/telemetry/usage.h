@@ -1,6 +1,6 @@
-// Use of the machine and this process: processor, memory, disk, network, GPUs.
+// Reads the use of the machine and of this process: processors, memory, disk, network and GPUs.
 //   UsageReader reader;
-//   const Usage u = reader.read();    // rates and shares are since the last read()
+//   const Usage u = reader.read();    // rates and shares are averages since the last read()
 #pragma once
 
 #include <cstdint>
@@ -13,23 +13,26 @@
 namespace hone {
 
 struct Usage {
-  double wall_seconds = 0;
-  double process_cpu_seconds = 0;         // of all threads since the start of the process
-  double process_cores = 0;               // processors that the process kept busy
-  double machine_cpu_share = 0;           // 0 to 1, all processes
-  int64_t process_memory_bytes = 0;       // resident: anonymous, shared and files
-  int64_t process_memory_peak_bytes = 0;  // the most so far, also between two readings
+  double wall_seconds = 0;  // time of the reading, since 1970
+  // Processor time of all threads since the start of the process.
+  double process_cpu_seconds = 0;
+  double process_cores = 0;  // mean number of processors that the process kept busy
+  // Busy share of the machine's processors, 0 to 1, by all processes.
+  double machine_cpu_share = 0;
+  int64_t process_memory_bytes = 0;  // resident memory: anonymous, shared and file pages
+  // Largest resident memory since the start, also between readings.
+  int64_t process_memory_peak_bytes = 0;
   int64_t machine_memory_bytes = 0, machine_memory_available_bytes = 0;
-  int64_t disk_read_bytes = 0, disk_written_bytes = 0;         // of the process, since its start
-  int64_t network_received_bytes = 0, network_sent_bytes = 0;  // of the machine, without loopback
+  int64_t disk_read_bytes = 0, disk_written_bytes = 0;         // by the process, since its start
+  int64_t network_received_bytes = 0, network_sent_bytes = 0;  // by the machine, without loopback
   double disk_read_rate = 0, disk_write_rate = 0;              // bytes a second
-  double network_receive_rate = 0, network_send_rate = 0;
+  double network_receive_rate = 0, network_send_rate = 0;      // bytes a second
   std::vector<GpuUsage> gpus = {};
 };
 
 class UsageReader {
  public:
-  // `root` precedes /proc, for tests. Without NVML there are no GPUs.
+  // `root` is put before /proc, for tests. Without NVML, Usage::gpus stays empty.
   explicit UsageReader(std::string root = "");
   ~UsageReader();
 
@@ -39,10 +42,10 @@ class UsageReader {
   std::string root_;
   std::unique_ptr<GpuReader> gpus_;
   Usage last_;
-  double machine_busy_ = 0, machine_all_ = 0;  // ticks at the last read
+  double machine_busy_ = 0, machine_all_ = 0;  // ticks of /proc/stat at the last read
 };
 
-// Means and maxima of the readings of a run.
+// Collects the readings of a run: means, and maxima of memory.
 class UsageSummary {
  public:
   void add(const Usage& u);
@@ -50,8 +53,9 @@ class UsageSummary {
   double machine_cpu_share() const { return mean(cpu_share_); }
   double process_cores() const { return mean(cores_); }
   int64_t process_memory_peak_bytes() const { return memory_peak_; }
-  // Over all GPUs; -1 if none reports it.
+  // The mean over all GPUs; -1 if no GPU reports it.
   double gpu_busy_share() const { return gpu_readings_ > 0 ? gpu_busy_ / gpu_readings_ : -1; }
+  // The largest sum of the used memory of all GPUs; -1 if there are no GPUs.
   int64_t gpu_memory_peak_bytes() const { return gpu_memory_peak_; }
 
  private:

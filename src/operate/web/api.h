@@ -1,5 +1,5 @@
-// Shared parts of hone ui's routes. Each takes a request below /api and returns an answer; several
-// threads may call it.
+// The routes of hone ui below /api. Each class answers the requests of one route; several threads may call answer() at
+// the same time.
 #pragma once
 
 #include <functional>
@@ -22,39 +22,43 @@
 namespace hone {
 
 struct ApiRequest {
-  std::vector<std::string> parts;            // after /api/<route>: {} or {"ID"}
-  std::map<std::string, std::string> query;  // decoded
+  std::vector<std::string> parts;            // parts of the path after /api/<route>: {} or {"ID"}
+  std::map<std::string, std::string> query;  // decoded keys and values of the query
+  // The value of a key of the query; `otherwise` if it is missing or "".
   std::string get(const std::string& key, const std::string& otherwise = "") const;
-  // A whole number from 0 to `most`; `otherwise` for everything else.
+  // The value of a key of the query if it is a whole number from 0 to `most`, else `otherwise`.
   int64_t number(const std::string& key, int64_t otherwise, int64_t most) const;
-  // H3502 if one of these is given and not a whole number.
+  // Error H3502: one of these keys has a value that is not a whole number.
   Status check_numbers(std::initializer_list<const char*> keys) const;
 };
-// Parses "a=b&c=d"; nothing if an escape is malformed.
+// Parses and decodes "a=b&c=d"; nullopt if an escape is malformed, or a value has a NUL.
 std::optional<std::map<std::string, std::string>> parse_query(std::string_view query);
 
-// Status 200 with browser_json().
+// The answer with status 200 and browser_json(value).
 WebAnswer api_answer(const OrderedJson& value);
-// The same with a last member "rows", by browser_rows_json().
+// The answer with status 200 and the object `head`, to which "rows" is added as the last member, by
+// browser_rows_json().
 WebAnswer api_rows_answer(const OrderedJson& head, const OrderedJson& rows);
-// Status 404 for missing things (H3112, H3135, H3167, H3503), else `status`, with the error's code, what,
-// where and what to do.
+// The answer for an error, with its code, text, places and remedy. The status is 404 for things that do not exist
+// (H3112, H3135, H3167, H3503), else `status`.
 WebAnswer api_failure(const Error& error, int status = 500);
 
-// /api/runs, /api/runs/ID?from=BYTES: the content of the run's log after these bytes;
-// /api/runs/ID/export: the run as one HTML file.
+// Answers these requests:
+//   /api/runs                  a list of all runs
+//   /api/runs/ID?from=BYTES    a run, with the content of its log after this number of bytes (run_part.h)
+//   /api/runs/ID/export        the run as one HTML file (run_document.h)
 class RunsApi {
  public:
   RunsApi(std::string folder, RunDocumentOptions document)
       : folder_(std::move(folder)), document_(std::move(document)) {}
   WebAnswer answer(const ApiRequest& request);
-  // The newest first; `joins_attempts`: of a run that was continued the last attempt alone.
+  // All runs below the folder, the newest first. `joins_attempts`: joins the attempts of a run, by with_attempts().
   Result<std::vector<RunRow>> rows(bool joins_attempts = false);
 
  private:
   struct Log {
-    std::string head;   // its first bytes, by which a replaced file is known
-    int64_t bytes = 0;  // of its lines in `rows`
+    std::string head;   // the first bytes of the file: if they change, the file was replaced
+    int64_t bytes = 0;  // how many bytes of the file are in `rows`
     std::vector<RunRow> rows;
   };
   static Status read_more(Log& log, const std::string& name);
@@ -62,10 +66,13 @@ class RunsApi {
   std::string folder_;
   RunDocumentOptions document_;
   std::mutex mutex_;
-  std::map<std::string, Log> logs_;  // only new lines are read
+  std::map<std::string, Log> logs_;  // by path; kept so that only new lines are read
 };
 
-// /api/pipelines, /api/pipelines/RUN, /api/pipelines/RUN/STEP: the end of a step's log.
+// Answers these requests:
+//   /api/pipelines             a list of all pipeline runs
+//   /api/pipelines/RUN         a pipeline run with its steps
+//   /api/pipelines/RUN/STEP    the end of a step's log
 class PipelinesApi {
  public:
   explicit PipelinesApi(std::string folder) : folder_(std::move(folder)) {}
@@ -81,19 +88,22 @@ class PipelinesApi {
   std::map<std::string, OrderedJson> intervals_;
 };
 
-// /api/models, /api/models/NAME, /api/models/NAME/compare?a=1&b=2
+// Answers these requests, from the registry:
+//   /api/models                       a list of all models
+//   /api/models/NAME                  a model with its versions
+//   /api/models/NAME/compare?a=1&b=2  a comparison of two versions
 class ModelsApi {
  public:
   explicit ModelsApi(std::string address) : address_(std::move(address)) {}
   WebAnswer answer(const ApiRequest& request);
-  // The endpoints with their addresses and models. Errors: those of the registry.
+  // A list of the endpoints with their addresses and models. Errors: those of the registry.
   Result<OrderedJson> endpoints();
-  Result<Endpoint> endpoint(const std::string& name);  // H3135
-  // The folder or URL of a version. Errors: those of resolve_model.
+  Result<Endpoint> endpoint(const std::string& name);  // errors: those of Registry::endpoint
+  // The folder or URL of a version that resolve_model() finds for `reference`. Errors: those of resolve_model().
   Result<std::string> source_of(const std::string& reference);
 
  private:
-  Result<Registry*> registry();  // opened by the first request; H3131 if it cannot be
+  Result<Registry*> registry();  // opens it at the first call; H3131: its address cannot be used
   Result<WebAnswer> all(Registry& registry);
   Result<WebAnswer> one(Registry& registry, const std::string& name);
   Result<WebAnswer> compared(Registry& registry, const std::string& name,
@@ -103,15 +113,18 @@ class ModelsApi {
   std::unique_ptr<Registry> registry_;
 };
 
-// /api/data: data sets of the runs, and files that can be shown;
-// /api/data?file=&model=&task=&run=&from=&count=&wrong=: rows of a file or of a folder of images, and the tokens that a task
-// makes of them; with wrong=1 only predictions that differ from their reference;
-// /api/data?file=&row=&column= and /api/data?picture=PATH: an image.
+// Answers these requests:
+//   /api/data                                              the data sets of the runs, and the files that can be shown
+//   /api/data?file=&model=&task=&run=&from=&count=&wrong=  rows of a file or of a folder of images, and the tokens that
+//                                                          a task makes of them; with wrong=1 only rows whose
+//                                                          prediction differs from the reference
+//   /api/data?file=&row=&column=                           the image in a cell
+//   /api/data?picture=PATH                                 the image at a path
 class DataApi {
  public:
   DataApi(DataPlaces places, RunsApi& runs, ModelsApi& models)
       : places_(std::move(places)), runs_(runs), models_(models) {}
-  // `stops`: whether nobody waits for the answer any longer.
+  // `stops` returns true if nobody waits for the answer any longer; the work then ends early.
   WebAnswer answer(const ApiRequest& request, const std::function<bool()>& stops);
 
  private:
@@ -128,7 +141,7 @@ class DataApi {
   DataPlaces places_;
   RunsApi& runs_;
   ModelsApi& models_;
-  std::mutex mutex_;  // protects what is kept for later requests
+  std::mutex mutex_;  // protects the caches below
   std::map<std::string, std::shared_ptr<Tokenizer>> tokenizers_;
   std::map<std::string, std::shared_ptr<const TaskView>> views_;
 };

@@ -1,4 +1,4 @@
-// JSON for the pages of hone ui.
+// Writes JSON for the pages of hone ui.
 #pragma once
 
 #include <string>
@@ -7,10 +7,11 @@
 
 namespace hone {
 
-// Values without secrets (base/core/redact.h), on one line. NaN and Infinity are sent as texts, because browsers
-// cannot parse them.
+// A value without secrets (base/core/redact.h), on one line. NaN and Infinity become texts, because browsers cannot
+// parse them as numbers.
 std::string browser_json(const OrderedJson& value);
-// Rows of data, whose columns may have the name of a secret: every value is shown as it is.
+// Rows of data, on one line. Secrets are not removed: a column may have a name such as "token". NaN and Infinity become
+// texts.
 std::string browser_rows_json(const OrderedJson& rows);
 
 }  // namespace hone

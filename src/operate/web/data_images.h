@@ -1,4 +1,5 @@
-// Images on the page Data: folders of classes as rows, and the bytes of one image.
+// Images for the page Data of hone ui: the images of a folder as rows, and the bytes of one image. A folder of classes
+// has a folder of images for each class.
 #pragma once
 
 #include <functional>
@@ -10,18 +11,23 @@
 
 namespace hone {
 
-// Rows [from, from + count) of a folder of classes, or of images alone: {"rows", "columns", "more", "classes"}. Errors: H2964.
+// The images [from, from + count) of a folder of classes, or of a folder of images, as rows: {"columns", "more",
+// "notes", "rows"}. "more" is true if there are further images. Error H2964: the folder has no images, or cannot be
+// read.
 Result<OrderedJson> image_folder_rows(const DataPlaces& places, const std::string& folder,
                                       int64_t from, int64_t count);
 
-// The path of the image that a text of a data file names, relative to the file or to the folders; nothing if it is not a
-// file in them.
+// The path of the image that a cell `text` of the data file `file` names, relative to the file or to the folders of
+// `places`. The result is a name that DataPlaces::find() understands; nullopt if the text does not name an image in the
+// folders.
 std::optional<std::string> image_named_by(const DataPlaces& places, const std::string& file,
                                           const std::string& text);
 
-// Status 200 with the bytes and their type. H3502: they are not an image.
+// An answer with status 200, the bytes of an image file and their Content-Type. Error H3502: the bytes are not an
+// image.
 Result<WebAnswer> image_answer(std::string bytes);
-// The image at a path in the folders. Errors: H3503 outside of them, H3502.
+// image_answer() for the file at a path in the folders. Errors: H3503 there is no such file in the folders; H3502 it is
+// not an image of at most 16 MiB.
 Result<WebAnswer> image_file_answer(const DataPlaces& places, const std::string& path);
 
 }  // namespace hone

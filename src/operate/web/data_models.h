@@ -1,4 +1,4 @@
-// The models whose tokenizers and configs the page Data reads.
+// Finds the models whose tokenizers and configs the page Data of hone ui reads.
 #pragma once
 
 #include <string>
@@ -10,18 +10,21 @@ namespace hone {
 
 class ModelsApi;
 
-// A model that is named: a local folder, or a GGUF file.
+// A model on this machine.
 struct DataModel {
-  std::string path;         // of hone_task.json too
-  bool registered = false;  // its name is that of a registered model
+  std::string path;         // its folder, which may also have hone_task.json, or its GGUF file
+  bool registered = false;  // it was found by the name of a registered model
 };
 
-// Resolves a path below the places, or the name of a registered model. Errors: H3502; those of the registry.
+// Finds a model by a path in the folders of `places`, or by the name of a registered model. Errors: H3502 it is not a
+// model on this machine; those of the registry.
 Result<DataModel> data_model(const DataPlaces& places, ModelsApi& models, const std::string& name);
-// The model that has the config: of an adapter the one that it belongs to, which is below the places or in the hub's cache,
-// or anywhere if the adapter is registered. Asks no network. Errors: H3502; those of base_of_adapter.
+// The folder or GGUF file with the config: for an adapter, its base model. The base model must be in the folders of
+// `places` or in the hub's cache, or anywhere if the adapter is registered. Sends no request. Errors: H3502 the base
+// model is elsewhere; those of base_of_adapter.
 Result<std::string> whole_model(const DataPlaces& places, const DataModel& model);
-// The folder or GGUF file of the tokenizer: an adapter's own, if it has one. Errors: those of whole_model.
+// The folder or GGUF file with the tokenizer: that of `model`, else that of whole_model(). Errors: those of
+// whole_model().
 Result<std::string> tokenizer_of(const DataPlaces& places, const DataModel& model);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// The folders whose files the page Data may show, and their contents.
+// The folders whose files the page Data of hone ui may show, and the data files in them.
 #pragma once
 
 #include <optional>
@@ -10,34 +10,34 @@
 
 namespace hone {
 
-// The real path of `path` below `folder`, after links and ".."; nothing if it is outside or
-// missing.
+// The real path of `path`, which is relative to `folder` or absolute, without links and ".."; nullopt if it is outside
+// of `folder` or missing.
 std::optional<std::string> path_below(const std::string& folder, const std::string& path);
-// A file, and not a pipe or device, which may block for ever.
+// Whether the path is a regular file: not a folder, and not a pipe or device, which may block for ever.
 bool is_regular(const std::string& path);
-// Whether a folder or file has a model, or an adapter: config.json, adapter_config.json, or GGUF.
+// Whether the path is a folder with config.json, adapter_config.json or a GGUF file, or is a GGUF file.
 bool is_model(const std::string& path);
 
 struct DataPlaces {
-  std::string folder;             // paths are relative to it
-  std::vector<std::string> more;  // other folders, whose files are named by whole paths
+  std::string folder;             // names of files are relative to it
+  std::vector<std::string> more;  // other folders; the names of their files are absolute paths
 
-  // The real path; nothing if it is missing or outside of all folders.
+  // The real path of a file or folder by its name; nullopt if it is missing or outside of all folders.
   std::optional<std::string> find(const std::string& path) const;
-  // The name of a real path, which find() understands.
+  // The name of a real path, for find().
   std::string name_of(const std::string& real) const;
-  // A folder or file from which a run's tokenizer can be read: what the run wrote, else its initial
-  // model; "" if neither is in the folders.
+  // The name of a folder or file from which a run's tokenizer can be read: the run's output, else its initial model; ""
+  // if neither is in the folders.
   std::string model_of(const RunRow& run) const;
-  // The settings of a run; if it trained on prepared shards, with those that they were made with.
+  // The settings of a run. If it trained on prepared shards, the settings with which the shards were made are added.
   OrderedJson row_settings_of(const RunRow& run) const;
 };
 
-// {"files", "models", "sets"}: data files, folders with a tokenizer and GGUF files, and the data sets of the runs with
-// the runs that read them, the newest first; `runs` as with_attempts() gives them. An attempt is listed under its run.
+// An object {"files", "models", "sets"}: the data files; the folders with a tokenizer and the GGUF files; and the data
+// sets of `runs`, each with the runs that read it. `runs` must be joined by with_attempts(), the newest first.
 OrderedJson data_listing(const DataPlaces& places, const std::vector<RunRow>& runs);
 
-// The whole path of a path in a run's settings, which is relative to the folder of its command.
+// The full path for a path in a run's settings, which may be relative to the folder in which its command was typed.
 std::string path_of_run(const RunRow& run, const std::string& path);
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// Forwards requests of the playground to one server, and streams its answers back: the page needs
-// no other origin, and the server no CORS.
+// Forwards requests of hone ui's page Playground to one inference server, and streams the answers back. So the browser
+// talks to hone ui only, and the server needs no CORS.
 #pragma once
 
 #include <atomic>
@@ -12,11 +12,11 @@ namespace hone {
 
 class EndpointProxy {
  public:
-  // `url`: http or https, host and port, perhaps a path before the routes. `key`: sent as a bearer
-  // token; "": none. Errors: H3501.
+  // `url` is the server's address: http or https, host and port, perhaps a path before its routes. `key` is sent as a
+  // bearer token; "": none. Error H3501: the address cannot be used.
   static Result<EndpointProxy> make(const std::string& url, const std::string& key);
-  // Forwards GET or POST of `path` below the address, such as "v1/completions", in the calling
-  // thread. Ends early if the client leaves or `ends` is set.
+  // Forwards a GET or POST request to `path` below the address, such as "v1/completions". Returns when the answer is
+  // sent. Ends early if the client leaves or `ends` becomes true.
   void pass(const WebRequest& request, const std::string& path, WebReply& reply,
             const std::atomic<bool>& ends) const;
   const std::string& url() const { return url_; }

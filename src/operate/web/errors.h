@@ -1,4 +1,4 @@
-// Error codes of the room: H350x.
+// Error codes of operate/web: H350x.
 #pragma once
 
 #include "base/core/error.h"

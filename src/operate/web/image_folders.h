@@ -1,4 +1,5 @@
-// Folders of images among those that hone ui shows. Only the first names of each folder are looked at.
+// Finds the folders of images that hone ui can show as data. A folder of classes has a folder of images for each class.
+// To be fast, the functions look only at the first 20 names of each folder.
 #pragma once
 
 #include <string>
@@ -6,9 +7,10 @@
 
 namespace hone {
 
-// Whether a folder in `folder` holds images: a folder a class.
+// Whether `folder` is a folder of classes: a folder directly in it has images.
 bool holds_classes(const std::string& folder);
-// `folder` itself if it holds classes or images, else the folders in it that hold classes.
+// {folder} if `folder` is a folder of classes or has images itself; else the paths of the folders of classes directly
+// in it.
 std::vector<std::string> image_folders_in(const std::string& folder);
 
 }  // namespace hone

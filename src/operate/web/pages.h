@@ -1,4 +1,4 @@
-// The files of pages/, compiled into the program.
+// The files of the folder pages/, which are compiled into the program.
 #pragma once
 
 #include <string_view>
@@ -8,8 +8,8 @@ namespace hone {
 
 struct WebPage {
   std::string_view name;  // "style.css"
-  std::string_view text;
+  std::string_view text;  // content of the file
 };
-const std::vector<WebPage>& web_pages();  // generated
+const std::vector<WebPage>& web_pages();  // defined in a file that the build generates
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// A server of pages over a folder of the test; it shows below/.
+// A test fixture: a WebUi that shows the folder below/ of a temporary folder.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,6 +22,7 @@ class PagesTest : public testing::Test {
     options_.endpoint_url = "http://127.0.0.1:9";  // nobody listens there
     options_.endpoint_key = "key-of-the-endpoint";
   }
+  // The path of a file in the temporary folder.
   std::string at(const std::string& name) const { return folder_.path + "/" + name; }
   void put(const std::string& name, const std::string& text) {
     ASSERT_TRUE(file_store().make_dirs(std::filesystem::path(at(name)).parent_path()).ok());
@@ -30,7 +31,7 @@ class PagesTest : public testing::Test {
   void copy_golden(const std::string& golden, const std::string& name) {
     std::filesystem::copy(std::string(HONE_SOURCE_DIR) + "/tests/goldens/" + golden, at(name));
   }
-  // The log of a run in below/<name> with these settings, whose paths are relative to below.
+  // Writes the log of a run with these settings into below/<name>. Relative paths in the settings begin in below/.
   void put_run(const std::string& id, const std::string& name, const std::string& task,
                const OrderedJson& settings) {
     const OrderedJson run = {{"id", id},       {"name", name},          {"task", task},

@@ -1,4 +1,4 @@
-// The command of a pipeline's step as a shell runs it, and its output as text.
+// Shows a pipeline's step to people: its command as they can type it, and its output as text.
 #pragma once
 
 #include <string>
@@ -9,29 +9,29 @@
 
 namespace hone {
 
-// The folders of a run as its commands name them.
+// The folders of a run, in the form in which its commands name them.
 struct CommandPlace {
-  std::string run;
-  std::string root;  // of the runs
-  std::string from;  // relative paths begin there; "": not known
+  std::string run;   // name of the run
+  std::string root;  // the folder of all runs
+  std::string from;  // the folder in which relative paths begin; "": unknown
 };
-// `root`: the folder of the runs; `description`: run.json.
+// `root` is the folder of all runs, `description` the content of the run's run.json.
 CommandPlace place_of_commands(const PipelineRunRow& run, const std::string& root,
                                const OrderedJson& description);
 
 struct ResolvedCommand {
-  OrderedJson words;
-  std::string output_folder;  // made before the command; "": the command needs none
+  OrderedJson words;          // the words of the command; null: it cannot be shown
+  std::string output_folder;  // a folder to create before the command is typed; "": none
 };
-// A step's command with its references replaced as the run replaces them. That of a finished step writes to
-// again/RUN/STEP, that of another to the step's folder, by the name that it has now. `words` is null if a reference has no
-// known value, or names a folder that does not exist, or a word held a secret. `node`: the step in run.json;
-// `rows`: the steps of the run.
+// A step's command with its references replaced by their values. The command of a finished step writes to
+// again/RUN/STEP; the command of another step writes to the step's folder. `words` is null if the value of a
+// reference is unknown, a folder does not exist, or a word had a secret. `node` is the step's object in run.json;
+// `rows` are all steps of the run.
 ResolvedCommand resolved_command(const CommandPlace& place, const StepRow& step,
                                  const OrderedJson& node, const std::vector<StepRow>& rows);
 
-// The lines of a step's output. The JSON object of `hone check --json` becomes its findings in words, any other object has
-// one member a line.
+// The lines of a step's output. If the output is the JSON object of `hone check --json`, its findings become text; any
+// other JSON object is indented, one member a line.
 std::vector<std::string> output_lines(const std::string& output);
 
 }  // namespace hone

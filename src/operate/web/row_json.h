@@ -1,4 +1,5 @@
-// Cells and tokens of rows as JSON for the page Data; long ones are cut.
+// Writes the cells and tokens of rows as JSON for the page Data of hone ui. Long texts and long lists of tokens are
+// cut.
 #pragma once
 
 #include <vector>
@@ -10,24 +11,27 @@
 
 namespace hone {
 
-// The value as it is in the file.
+// The value of a cell, complete.
 OrderedJson whole_cell_json(const Cell& cell);
-// The same for people: texts longer than 20,000 bytes are cut, lists and objects become texts if they
-// are longer.
+// The value of a cell for people: a text that is longer than 20,000 bytes is cut; a longer list or object becomes a cut
+// text.
 OrderedJson shown_cell_json(const Cell& cell);
-int64_t bytes_of_cell(const Cell& cell);
+int64_t bytes_of_cell(const Cell& cell);  // approximate size of the value
 
-// Cells by column. A whole number of a column with classes becomes the class's name.
+// An object: name of a column -> complete value. In a column of `names`, a whole number becomes the name of its class.
 OrderedJson named_row_json(const Row& row, const std::vector<std::string>& columns,
                            const LabelNames& names);
 
-// The tokens of a row that a task made: {"tokens": [{"id", "piece", "text", "special", "label"}],
-// "count", "source", "label"}. `label` of a token: its text, null if no loss counts it; missing if the
-// next token is its label. `targets`: the tokenizer of labels and of tokens after `source`.
+// The tokens of a row that a task made, as the object {"tokens": [{"id", "piece", "text", "special", "label"}],
+// "count", "label", "source", "source_count"}. "piece" is the token's spelling in the vocabulary. "label" of a token
+// is the text of its label; null if the loss ignores the token; missing if the label is the next token. "label" of
+// the row is the label of a classifier. "source" has the tokens of a source text, with the same members; then
+// "tokens" are those of the target. At most 1000 tokens are listed; the counts are complete. `targets` is the
+// tokenizer of labels and targets.
 OrderedJson seen_row_json(const SampleRow& row, const Tokenizer& tokenizer,
                           const Tokenizer& targets);
-// The tokens of ids that a file holds. `labels` (null: none) are those of the tokens if they are
-// `aligned`, else the tokens of a target.
+// seen_row_json() for token ids from a file. `labels` may be null: there are none. `aligned`: there is a label for each
+// id; else `ids` are a source, and `labels` are the tokens of its target.
 OrderedJson id_row_json(const std::vector<int64_t>& ids, const std::vector<int64_t>* labels,
                         bool aligned, const Tokenizer& tokenizer);
 

@@ -1,5 +1,5 @@
-// A run as one HTML file: the page of the run with its style, its scripts and the content of its log. It opens
-// from a disk and sends no request; its Content-Security-Policy forbids them.
+// Writes a run as one HTML file: the page of the run with its style, its scripts and the content of its log. The file
+// opens from a disk and sends no requests; its Content-Security-Policy forbids them.
 #pragma once
 
 #include <functional>
@@ -9,15 +9,15 @@
 
 namespace hone {
 
-// The page of an error in Markdown, by its code; "": no error has it.
+// Returns the explanation of an error code, in Markdown; "": there is no such error.
 using ErrorPageText = std::function<std::string(const std::string& code)>;
 
 struct RunDocumentOptions {
-  ErrorPageText error_page = {};  // null: no pages
-  std::string version = {};       // of hone
+  ErrorPageText error_page = {};  // explains the error of a failed run; null: no explanations
+  std::string version = {};       // version of hone
 };
-// Secrets are removed (base/core/redact.h). Errors: those of the store.
+// The HTML file of a run, without secrets (base/core/redact.h). Errors: those of the store.
 Result<std::string> run_document(const RunRow& row, const RunDocumentOptions& options);
-// "name-of-the-run.html"
+// A file name for it: "name-of-the-run.html".
 std::string run_document_name(const RunRow& row);
 }  // namespace hone

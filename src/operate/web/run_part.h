@@ -1,16 +1,20 @@
-// A run as the pages read it: its summary, and the content of its log by kind.
+// A run as JSON for the pages of hone ui: its summary, and the lines of its log sorted by kind.
 #pragma once
 
 #include "operate/monitor/run_list.h"
 
 namespace hone {
 
-// id, name, status, step, metrics, the metric that decides, the facts that decide the rows that it is of, best, progress, tags and other facts of a run.
+// An object with the facts of a run, such as id, name, status, step, metrics, best, progress and tags. "metric" is
+// the metric by which runs are compared (operate/registry/deciding_metric.h); "evaluated" identifies the rows on
+// which it was measured (operate/registry/compare_versions.h).
 OrderedJson run_summary(const RunRow& row);
 
-// The summary, the rows of the training at the log's start (`training_rows`: their hash and the settings that decide them, null
-// if unknown), and the points, progress, usage, saves and lines of its log after `from` bytes; at most 4 MiB of the
-// log. `next`: where the following part begins; `more`: whether there is one now. Errors: those of the store.
+// The summary, and the lines of the run's log after `from` bytes, by kind: "points" (metrics), "progress_points",
+// "usage", "saves" and "lines" (the last 200 printed lines). Reads at most 4 MiB of the log. "next" is the number of
+// bytes from which the next call continues; "more" is true if more of the log can be read now. If `from` is 0, "run",
+// "names" and "training_rows" are added; "training_rows" has the hash of the training rows and the settings that
+// decide them, or is null if they are unknown. Errors: those of the store.
 Result<OrderedJson> run_part(const RunRow& row, int64_t from);
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// Rows of a data file as a task gives them to its model: made by the task itself, on a copy of these
-// rows alone.
+// Shows rows of a data file as a task gives them to its model: as tokens and labels. The task itself makes them, from a
+// copy of these rows alone.
 //
 //   const auto view = HONE_TRY(TaskView::open("sft", {folder, folder}, settings_of_a_run, rule));
 //   const SeenRows seen = view->see(columns, rows, names);
@@ -17,35 +17,36 @@
 namespace hone {
 
 struct SeenRows {
-  // As many as rows were given; none: the task leaves the row out, for the reason in `left_out`.
+  // One element for each given row. nullopt: the task leaves the row out; `left_out` has the reason at the same index.
   std::vector<std::optional<SampleRow>> rows;
-  std::vector<std::string> left_out;
-  std::optional<Tokenizer> targets;  // of pairs, that of ids and labels
-  std::vector<std::string> notes;    // the columns that the task reads, one sentence each
+  std::vector<std::string> left_out;  // one element for each given row; "": the row is not left out
+  // The tokenizer of targets, if the rows have a source and a target.
+  std::optional<Tokenizer> targets;
+  std::vector<std::string> notes;  // sentences about the columns that the task reads
 };
 
-// A value of a setting with paths made absolute; an Error for a file that may not be shown.
+// Returns a setting's value with paths made absolute, or an Error if the value names a file that may not be shown.
 using PathRule = std::function<Result<std::string>(const std::string& value)>;
 
-// Folders or GGUF files. An adapter may have another tokenizer than the model that it belongs to.
+// The folders or GGUF files of a model and of its tokenizer. An adapter's tokenizer may differ from that of its base
+// model.
 struct ViewedModel {
   std::string model, tokenizer;
 };
 
 class TaskView {
  public:
-  // Weights of the model are not read.
-  // `settings`: those of a run, of which the view takes the ones that decide how rows are read and
-  // what they become; null: the defaults. Errors: H3502 no such task; those of `path`, of
-  // open_pretrained and of the settings.
+  // Opens the model without its weights. `settings` are the settings of a run, from which the view takes those that
+  // decide how rows are read and what they become; null: the defaults. Errors: H3502 there is no such task; those of
+  // `path`, of open_pretrained and of the settings.
   static Result<std::shared_ptr<const TaskView>> open(const std::string& task,
                                                       const ViewedModel& model,
                                                       const OrderedJson& settings,
                                                       const PathRule& path);
   const Tokenizer* tokenizer() const { return model_.tokenizer ? &*model_.tokenizer : nullptr; }
-  // Whether the label of each token is the next token, where a row names no other.
+  // Whether the label of each token is the next token, unless the row has labels.
   bool learns_next_token() const { return model_.config.head == Head::causal_lm; }
-  // Any number of threads may call it. Rows of more than 256 KiB are left out.
+  // Shows rows. Several threads may call it at the same time. Rows larger than 256 KiB are left out.
   SeenRows see(const std::vector<std::string>& columns, const std::vector<Row>& rows,
                const LabelNames& names) const;
 
@@ -60,7 +61,7 @@ class TaskView {
   OrderedJson settings_;  // those of the rows
 };
 
-// The way in which a run reads its files. Errors: those of its settings.
+// The options with which a run with these settings reads its files. Errors: a setting's value is not known.
 Result<RowOptions> row_options_of(const OrderedJson& settings);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// The server of `hone ui`: pages, and the JSON that they read.
+// The web server of `hone ui`: serves the pages, and the JSON that the pages read.
 //
 //   auto ui = HONE_TRY(WebUi::start({.http = {.port = 7860}, .folder = "."}));
 #pragma once
@@ -19,14 +19,14 @@ struct WebUiOptions {
   std::vector<std::string> data_folders = {};  // other folders whose data files may be shown
   std::string registry = {};                   // address for Registry::open
   std::string endpoint_url = "http://127.0.0.1:8080";
-  std::string endpoint_key = {};  // of the endpoint; sent only to it
-  std::string version = {};       // of hone
-  ErrorPageText error_page = {};  // pages of failed runs show it
+  std::string endpoint_key = {};  // access key of the endpoint, sent only to it; "": none
+  std::string version = {};       // version of hone
+  ErrorPageText error_page = {};  // explains the errors of failed runs; null: no explanations
 };
 
 class WebUi {
  public:
-  // Errors: H3501 an unusable folder or endpoint, those of HttpServer::start.
+  // Starts the server. Errors: H3501 a folder or the endpoint's address cannot be used; those of HttpServer::start.
   static Result<std::unique_ptr<WebUi>> start(const WebUiOptions& options);
   ~WebUi();  // ends all connections
   std::string url() const;

@@ -1,4 +1,5 @@
-// hone check --policy_metric: whether versions of a model can be compared by an evaluation of the rows.
+// The command hone check --policy_metric, which checks that an evaluation of the given rows can compare versions of a
+// model by a metric.
 #pragma once
 
 #include <string>
@@ -8,7 +9,8 @@
 
 namespace hone {
 
-// Adds an error (H3144) if the evaluation does not give the metric, and a warning if it has few rows.
+// Adds to `findings` the error H3144 if the evaluation does not compute `metric`, and a warning if it has fewer than 8
+// rows.
 void check_policy(const Task& task, const RowsReport& rows, const std::string& metric,
                   Findings& findings);
 

@@ -1,5 +1,6 @@
-// A command of the program. Each file of run/commands is one and defines `Command
-// command_<file>();`; its name is the file's with '-' for '_', unless `name` gives another.
+// A command of the program hone, such as hone train. A file <file>.cc of run/commands that defines `Command
+// command_<file>();` adds a command; the build collects them. The name of a command is that of its file with '-' for
+// '_', unless Command::name gives another one.
 //
 //   Result<int> run_words(const std::vector<std::string>& args) {
 //     WordsSettings settings;
@@ -31,49 +32,55 @@
 namespace hone {
 
 // Exit statuses that scripts may rely on.
+// kExitDone: success. kExitUserError: an Error. kExitUsage: an Error in the settings (H02xx). kExitBug: a mistake in
+// hone. kExitOutOfTime: --max_hours or --max_cost has stopped a training.
 inline constexpr int kExitDone = 0, kExitUserError = 1, kExitUsage = 2, kExitBug = 3,
-                     kExitOutOfTime = 124;  // of training that --max_hours or --max_cost stopped
+                     kExitOutOfTime = 124;
 
-// The group of `hone help` in which a command is listed.
+// The group in which `hone help` lists a command.
 enum class CommandGroup { kTrain, kUse, kInspect, kOperate, kOtherPrograms };
-struct OfGroup {  // without a default, so that each command names its group
+// A CommandGroup without a default value: code that makes a Command must name its group.
+struct OfGroup {
   OfGroup(CommandGroup g) : group(g) {}
   CommandGroup group;
 };
 
 struct Command {
   std::string name;     // "train"
-  std::string summary;  // one line of `hone help`, in lower case, no full stop
+  std::string summary;  // one line for `hone help`, in lower case, without a full stop
   OfGroup in;
-  std::vector<std::string> aliases = {};
-  // `args` follow the command's name. Returns the exit status; an Error is printed in its three
-  // parts with status 1, or 2 when it is about settings (H02xx).
+  std::vector<std::string> aliases = {};  // other names, such as "run_clm.py"
+  // Runs the command. `args` are the words after its name. Returns the exit status. If it returns an Error, main()
+  // prints it and exits with kExitUserError or kExitUsage.
   Result<int> (*run)(const std::vector<std::string>& args) = nullptr;
 };
 
-std::vector<Command> all_command();  // the shelf, by name of file
+// All commands in the order of their files. The build generates this function.
+std::vector<Command> all_command();
 
-// Runs another command of the shelf; aliases call it with rewritten arguments.
+// Runs another command, for commands that only rewrite its arguments. An unknown name is a Bug.
 Result<int> run_command_named(const std::string& name, const std::vector<std::string>& args);
 
-// Alone as argument: the command prints its reference in Markdown.
+// If this is the only argument, a command prints its reference in Markdown.
 inline constexpr const char* kMarkdownFlag = "--help-markdown";
 
-// First among the arguments: the command fills asked_sheet() with its flags.
+// If this is the first argument, a command fills asked_sheet() with its flags and does nothing else.
 inline constexpr const char* kSheetFlag = "--help-sheet";
 bool asks_for_sheet(const std::vector<std::string>& args);
-CommandSheet& asked_sheet();  // while sheet_of() runs
-// The flags of a command, for completion and manual pages.
+CommandSheet& asked_sheet();  // the sheet to fill; valid only while sheet_of() runs the command
+// The flags of a command, for completion scripts and manual pages. Calls its run() with kSheetFlag.
 Result<CommandSheet> sheet_of(const Command& command);
 
 struct Parsed {
-  bool done = false;  // --help or --dump-config was asked for and is printed
+  bool done = false;  // the arguments asked for help or the like, and it is printed: return 0
   ParseOutcome outcome;
 };
-// schema.parse with this process' environment. Prints help and dumped configs to standard output,
-// notices to the log. Help shows the common settings, or those of a verb; all with --help all.
-// `check` refuses mistakes that the settings alone show. It must not read files of earlier steps, because hone
-// pipeline runs it with --dump-config before the first step.
+// Calls schema.parse() with the environment of this process, and handles kMarkdownFlag, kSheetFlag, --help and
+// --dump-config: prints to standard output and sets Parsed::done. Notices go to the log. --help shows the common
+// settings, or those of a verb; --help all shows all.
+// `check` refuses mistakes that can be seen from the settings alone. It must not read files that earlier steps of a
+// pipeline write, because hone pipeline runs commands with --dump-config before the first step. Errors: those of
+// Schema::parse() and of `check`.
 Result<Parsed> parse_settings(Schema& schema, const std::vector<std::string>& args,
                               const std::function<Status()>& check = {});
 

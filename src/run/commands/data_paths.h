@@ -1,4 +1,4 @@
-// Data that the flags name.
+// Checks the data files that the flags name, before a model is downloaded for them.
 #pragma once
 
 #include <string>
@@ -8,12 +8,11 @@
 
 namespace hone {
 
-// Refuses files of this machine that do not exist, before a model is downloaded for them. URLs and patterns are
-// accepted. Errors: H2101.
+// Error H2101 if a file of this machine does not exist. URLs and patterns such as *.csv are not checked.
 Status check_data_files(const std::vector<std::string>& files);
-// The same for the files that a run with these settings reads.
+// Checks the files that a run with these settings reads. Error H2101 as above.
 Status check_data_files(const TaskSettings& s);
-// Refuses a training whose flags name no data, before the model is asked for at the hub. Errors: H2101.
+// Error H2101 if a training is requested and the flags name no data.
 Status check_data_named(const ChosenTask& chosen);
 
 }  // namespace hone

@@ -1,4 +1,5 @@
-// hone doctor --hosts and --links: the connections between hosts, before a run of several ranks.
+// The commands hone doctor --hosts and --links, which test and measure the connections between hosts before a run with
+// several ranks.
 #pragma once
 
 #include <string>
@@ -9,18 +10,20 @@
 namespace hone {
 
 struct LinkCheck {
-  std::string engine = "gloo";  // of the messages between ranks
-  bool json = false;
-  std::string address = {};  // of this machine, for the hosts; "": the one on their way
-  std::vector<std::string> ssh_words = {};  // further words for ssh
+  std::string engine = "gloo";  // the communication library to measure
+  bool json = false;            // print JSON
+  // The address of this machine for the hosts; "": that of the network interface that leads to them.
+  std::string address = {};
+  std::vector<std::string> ssh_words = {};  // further arguments for ssh
 };
 
-// Starts one rank on each host over ssh, which measure their connections. `hosts`: a hostfile, or names
-// separated by commas. Errors: H3184, H3181, H3185, H0003.
+// Starts one rank on each host over ssh; the ranks measure their connections. `hosts` is the path of a hostfile, or
+// names separated by commas. Returns the exit status. Errors: H0003 the hostfile cannot be read, H3184 it cannot be
+// used, H3181 the ranks cannot be started, H3185 a host cannot take a rank.
 Result<int> check_hosts(const std::string& hosts, const LinkCheck& how);
 
-// Measures the connections between the ranks that a launcher started; rank 0 prints them. Errors:
-// H3006 there is one rank, H1505 two are not connected, those of base/ranks.
+// Measures the connections between the ranks of this run, which a launcher has started. Rank 0 prints them. Returns the
+// exit status. Errors: H3006 the run has only one rank, H1505 two ranks are not connected, those of Control::open().
 Result<int> check_links(const LinkCheck& how);
 
 }  // namespace hone

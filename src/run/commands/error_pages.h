@@ -10,8 +10,8 @@ struct ErrorPage {
   std::string_view code;  // "H2406"
   std::string_view text;  // Markdown
 };
-const std::vector<ErrorPage>& error_pages();  // generated
-// The text of a code's page; "": no error has it.
+const std::vector<ErrorPage>& error_pages();  // the build generates this function
+// The text of the page of a code; "" if there is no such error.
 std::string_view error_page(std::string_view code);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Error codes of the room: H30xx.
+// The error codes of src/run/commands, H30xx, as constants.
 #pragma once
 
 #include "base/core/error.h"

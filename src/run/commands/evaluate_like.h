@@ -1,4 +1,5 @@
-// Evaluations as others were made: hone eval in a process of its own.
+// Repeats an evaluation with another model: runs hone eval in a child process with the settings of an earlier
+// evaluation.
 #pragma once
 
 #include <optional>
@@ -11,16 +12,18 @@
 namespace hone {
 
 struct EvaluateLike {
-  const ModelVersion& version;  // to evaluate
-  const ModelVersion& decided;  // whose decision needs it: a failure says how to promote it by hand
-  int64_t rows = 0;             // the first rows alone; 0: all
-  std::vector<std::string> more = {};  // flags
+  const ModelVersion& version;  // the version to evaluate
+  // The version about which a decision is made. The remedy of a failure says how to promote it by hand.
+  const ModelVersion& decided;
+  int64_t rows = 0;                    // evaluates only this number of rows, from the first; 0: all
+  std::vector<std::string> more = {};  // further flags for hone eval
 };
-// The version with the settings of `like`. Errors: H3142 `like` has no settings; H3011 hone eval failed.
+// Evaluates a version with the settings of the evaluation `like`. Errors: H3142 `like` has no settings; H3011 hone eval
+// failed.
 Result<Evaluation> evaluate_like(const Evaluation& like, const EvaluateLike& asked);
 
-// `like` with settings that read, in place of token shards, the files that these were made from: this is how models with other
-// tokenizers can be evaluated. None: it read no shards, or the files are gone.
+// A copy of `like` whose settings read the original files instead of the token shards that were made from them, so that
+// a model with another tokenizer can be evaluated. nullopt: `like` did not read shards, or the files are gone.
 std::optional<Evaluation> files_of_shards(const Evaluation& like);
 
 }  // namespace hone

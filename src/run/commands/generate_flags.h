@@ -1,4 +1,4 @@
-// The flags of hone generate as a generation config, and their lines in the log.
+// Converts the flags of hone generate into a generation config, and logs notes about them.
 #pragma once
 
 #include <span>
@@ -13,22 +13,24 @@ struct GenerateSettings {
 #include "base/settings/fields.inc"
 };
 
-// Every value of a flag that may be given several times; commas are part of the text.
+// All values of a flag ("--stop_strings") that may be given several times. Commas are part of a value.
 std::vector<std::string> texts_of(const std::vector<std::string>& args, std::string_view flag);
 
-// The model's generation config, changed by the flags. `origin`: the source of the length limit;
-// "": none is set. H2501; errors of apply_generation_json.
+// The model's generation config, changed by the flags. Sets `origin` to the source of the length limit for
+// tell_length(); "": neither the model nor a flag sets a limit. Errors: H2501 a flag has an impossible value, those
+// of apply_generation_json().
 Result<GenerationConfig> generation_from(const GenerateSettings& s,
                                          const std::vector<std::string>& args,
                                          const Pretrained& model, std::span<const PromptRow> rows,
                                          std::string& origin);
 
-// Logs the maximum length of sequences.
+// Logs the largest length of the generated sequences and its source. `positions` is the number of positions of the
+// model.
 void tell_length(const GenerateSettings& s, const GenerationConfig& c,
                  std::span<const Prompt> prompts, int64_t positions, std::string origin);
-// Logs that the prompts of a model of chats do not pass through its template.
+// For a model with a chat template, logs that hone generate does not apply the template to prompts.
 void tell_chats(const Pretrained& model);
-// Logs flags that change nothing.
+// Logs flags that have no effect, such as --temperature without --do_sample.
 void tell_idle_flags(const GenerateSettings& s, const GenerationConfig& c);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// The output of hone graph: a program, or a trace.
+// The output of hone graph: a program (the compiled graph of a step), or a trace (the values of a program's tensors).
 #pragma once
 
 #include "base/settings/settings.h"
@@ -6,18 +6,19 @@
 
 namespace hone {
 
-// Settings of the output, for a model or, with --task, a run.
+// The settings of the output.
 struct ShowSettings {
 #define HONE_SETTINGS "run/commands/graph_show.def"
 #include "base/settings/fields.inc"
 };
 
-// Prints the program after its passes. Errors: H3006 for a pass that it does not have; those of
-// compiling.
+// Prints the program after its compiler passes, or up to the pass that the settings name. Errors: H3006 the program has
+// no such pass; those of compiling.
 Status show_program(const ShowSettings& s, RunProgram p, const Backend& backend);
-// The program of a run that the settings name. Errors: H3006 with the names that there are.
+// Finds the program of a run that the settings name. Error H3006, with the existing names, if there is none.
 Result<RunProgram> program_of_run(const ShowSettings& s, const TaskModel& m);
-// Errors: H3007; those of trace_task.
+// Runs the model on rows of the task, or on the token ids in a file, and writes the values of the tensors to a file.
+// Errors: H3007 the file of token ids cannot be used; those of trace_task() and of the store.
 Status write_trace(const ShowSettings& s, const Task& task, Pretrained model,
                    const Backend& backend);
 

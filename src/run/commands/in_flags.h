@@ -1,6 +1,6 @@
-// Errors and findings of data with the flags of the command: rooms of data name settings alone
-// (base/settings/flag_names.h). Files that hone pull copied have the names of the user's own. Text that
-// is not UTF-8 gets a command that writes a clean copy.
+// Rewrites errors and findings about data in the user's words. The code that raises them names settings; here they
+// become the flags of the command (base/settings/flag_names.h). Paths of copies that hone pull made become the names
+// that the user gave. The remedy for text that is not UTF-8 gets a command that writes a clean copy.
 #pragma once
 
 #include "base/settings/settings.h"
@@ -8,11 +8,11 @@
 
 namespace hone {
 
-Result<int> in_flags(const Schema& schema, Result<int> done);
+Result<int> in_flags(const Schema& schema, Result<int> done);  // a value is returned unchanged
 Findings in_flags(const Schema& schema, const Findings& findings);
 
-// "--max_length 0" of the place "argument 17: --max_length 0", for arguments that the user did not type;
-// other places unchanged.
+// Removes the number from a place of Schema::parse(): "argument 17: --max_length 0" becomes "--max_length 0". For
+// arguments that the user did not type. Other places are returned unchanged.
 std::string uncounted_argument(const std::string& place);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// The ranks of a training run: joins them, before anything else of the run.
+// Joins this process to the other ranks of a training run (base/ranks/control.h), before all other work of the run.
 #pragma once
 
 #include <memory>
@@ -12,16 +12,16 @@ namespace hone {
 
 class JoinedRanks {
  public:
-  // Reads the launcher's variables. With several ranks it joins the run, refuses settings and programs
-  // that differ from those of rank 0, and sets `ranks` of the task's settings; ranks but 0 then log
-  // errors alone. A rank sees one GPU of its host, the one of its number, if there are enough. Errors:
-  // those of base/ranks and of the engine of messages.
+  // Reads the variables of a launcher. If the run has one rank, returns at once. With several ranks, joins the run and
+  // sets TaskSettings::ranks; the settings and the program must equal those of rank 0. Ranks other than 0 then log only
+  // errors. On GPUs, each rank uses the GPU of its host with the rank's local number, if there are enough. Errors:
+  // those of read_world() and Control::open() (H0122 the settings differ), and of the communication library.
   static Result<std::unique_ptr<JoinedRanks>> join(const Task& task, const Schema& schema);
-  // Restores `ranks` of the settings.
+  // Resets TaskSettings::ranks to a run of one rank.
   ~JoinedRanks();
 
-  bool alone() const { return control_ == nullptr; }
-  // Tells the others how this rank ends, and returns the error that ended the run.
+  bool alone() const { return control_ == nullptr; }  // the run has one rank
+  // Tells the other ranks how this rank ended. Returns `status`, or the error of another rank if that ended the run.
   Result<int> end(Result<int> status);
 
  private:

@@ -1,4 +1,5 @@
-// Starts a command of hone as several ranks: hone launch, and the launchers of other programs.
+// Starts a command of hone as several ranks (processes with one device each), for hone launch and for the launchers of
+// other programs that hone replaces (launcher.h).
 #pragma once
 
 #include <string>
@@ -10,13 +11,14 @@
 
 namespace hone {
 
-// Starts a command and its arguments as the ranks that the settings request, and waits; one rank runs
-// inside this process. Prints the first error of the first rank in one sentence and returns its exit status.
-// Errors: H3181, H3184, H0003 the hostfile cannot be read, those of the launcher.
+// Starts `command`, the name of a command of hone and its arguments, as the ranks that the settings request, and waits
+// for their end. A single rank runs inside this process. If a rank fails, prints the first error of the run in one
+// sentence. Returns the exit status. Errors: H3181 the ranks cannot be started as requested, H3184 the hostfile cannot
+// be used, H0003 it cannot be read, those of the launcher.
 Result<int> launch_ranks(const LaunchSettings& settings, const std::vector<std::string>& command);
 
-// Starts the ranks of a request, or prints their commands. Prints the first error of the first rank. Errors:
-// those of the launcher.
+// Starts the ranks of a request and waits for their end, with the printing and the exit status of launch_ranks().
+// `dry_run` true: only prints their commands. Errors: those of the launcher.
 Result<int> run_ranks(const RankLauncher& launcher, const LaunchRequest& request, bool dry_run);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Settings of hone launch, which the launchers of other programs fill from their own flags.
+// The settings of hone launch. The launchers of other programs (launcher.h) fill them from their own flags.
 #pragma once
 
 #include <string>
@@ -13,6 +13,6 @@ struct LaunchSettings {
 #define HONE_SETTINGS "run/commands/launch.def"
 #include "base/settings/fields.inc"
 };
-std::vector<std::string> launcher_choices();  // of --launcher
+std::vector<std::string> launcher_choices();  // the values of --launcher
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Settings files of launchers: those that `accelerate config` writes.
+// Reads the settings files that `accelerate config` writes.
 #pragma once
 
 #include <map>
@@ -8,11 +8,12 @@
 
 namespace hone {
 
-// The values of a file by the names of the launcher's flags. Groups such as deepspeed_config are dissolved.
-// Errors: H0003, H0208; H3004 it is not such a file.
+// The text values of a YAML or JSON file, by the names of the launcher's flags. Values inside groups such as
+// deepspeed_config are included under their own names. Errors: H0003 the file cannot be read, H0208 (YAML) or H0001 and
+// H0002 (JSON) it is malformed, H3004 it is empty or does not have names with values.
 Result<std::map<std::string, std::string>> read_launcher_config(const std::string& path);
 
-// The file that accelerate reads if none is named; "": there is none.
+// The path of the file that accelerate reads by default; "" if there is none.
 std::string usual_launcher_config();
 
 }  // namespace hone

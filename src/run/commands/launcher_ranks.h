@@ -1,4 +1,4 @@
-// The ranks that the flags of other programs' launchers request.
+// Converts the flags of other programs' launchers that request ranks into settings of hone launch.
 #pragma once
 
 #include <string>
@@ -15,8 +15,9 @@ struct RankFlag {
   std::string flag, meaning, value;
 };
 
-// `usual_hostfile`: read if it exists and no other one is named. Errors: H3004 a value cannot be read, or
-// requests what hone does not do.
+// The settings for the given flags. Flags for devices and threads set environment variables of this process. The file
+// `usual_hostfile` is the hostfile if it exists and no flag names another one; "": none. Error H3004 if a value cannot
+// be read or is not supported.
 Result<LaunchSettings> ranks_of_flags(const std::vector<RankFlag>& flags,
                                       const std::string& usual_hostfile = "");
 

@@ -1,4 +1,4 @@
-// The learning rate of a registered run as people know it.
+// Facts about a registered run for tables.
 #pragma once
 
 #include <string>
@@ -7,6 +7,7 @@
 
 namespace hone {
 
-std::string learning_rate_of(const OrderedJson& settings);  // "5e-05"; "": none
+// The learning rate from the settings of a run, "5e-05"; "" if there is none.
+std::string learning_rate_of(const OrderedJson& settings);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// The connections between hosts as a table, and what is wrong with them.
+// The report of hone doctor --links: a table of the connections between the hosts of ranks, and their faults.
 #pragma once
 
 #include <map>
@@ -12,22 +12,23 @@
 
 namespace hone {
 
-// The speed of the engine of messages on all ranks together.
+// The measured speed of a communication library, such as gloo.
 struct EngineSpeed {
   std::string name = {};
-  std::string problem = {};            // the reason why it does not connect the ranks; "": it does
-  GroupSpeed rank0 = {};               // as rank 0 measured it
-  std::vector<Json> bytes_per_s = {};  // by rank, of each peer
+  std::string problem = {};  // the reason why it does not connect the ranks; "": it connects them
+  GroupSpeed rank0 = {};     // the measurement of rank 0
+  // bytes_per_s[r] is an array: the speed in bytes a second between rank r and each rank.
+  std::vector<Json> bytes_per_s = {};
 };
 
 class LinkReport {
  public:
   LinkReport(std::vector<LinkSpeed> links, EngineSpeed engine);
-  LinkReport(const LinkReport&) = delete;  // it points into itself
+  LinkReport(const LinkReport&) = delete;  // members point into the object
 
-  // "no connection: 0 a - 2 b" if two ranks have none, or the engine's problem; else "".
+  // "no connection: 0 a - 2 b" (rank and host) if two ranks have none; else the library's problem; "": no fault.
   std::string fault() const;
-  // At most `width` columns wide, as far as that is possible.
+  // The table and a summary, if possible at most `width` columns wide.
   std::string text(int width) const;
   OrderedJson json() const;
 
@@ -37,9 +38,9 @@ class LinkReport {
 
   std::vector<LinkSpeed> links_;
   EngineSpeed engine_;
-  std::map<std::pair<int, int>, const LinkSpeed*> best_;  // of each pair
-  const LinkSpeed* slowest_ = nullptr;                    // of the best
-  double median_ = 0;
+  std::map<std::pair<int, int>, const LinkSpeed*> best_;  // the fastest link of each pair of ranks
+  const LinkSpeed* slowest_ = nullptr;                    // the slowest link in best_
+  double median_ = 0;                                     // the median of best_, in bytes a second
 };
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// hone help metrics: the metrics of each task, by which models are compared.
+// The text of hone help metrics: the metrics of each task, by which models are compared.
 #pragma once
 
 #include <string>

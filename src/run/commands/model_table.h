@@ -1,11 +1,11 @@
-// hone help models: the model types of the shelf with their heads, tasks and files.
+// The text of hone help models: the supported model types with their heads, tasks and file formats.
 #pragma once
 
 #include <string>
 
 namespace hone {
 
-// For a terminal, or the page docs/models.md.
+// `markdown` true: the page docs/models.md; false: the text for a terminal.
 std::string model_table(bool markdown);
 
 }  // namespace hone

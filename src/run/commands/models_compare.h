@@ -1,4 +1,4 @@
-// hone models compare: two versions side by side, the deciding facts first.
+// The command hone models compare, which prints two versions side by side, the facts that decide between them first.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace hone {
 
-// Returns the exit status. Errors: those of the registry.
+// Compares the versions `reference` and `against`, such as "news:3". Returns the exit status. Errors: those of the
+// registry.
 Result<int> compare_models(Registry& registry, const std::string& reference,
                            const std::string& against, const Shown& how);
 

@@ -1,5 +1,5 @@
-// Endpoints whose version differs from the one that an alias names after hone models promote or
-// rollback.
+// Brings endpoints up to date after hone models promote or rollback has moved an alias to another version: a server
+// does not follow an alias by itself.
 #pragma once
 
 #include "operate/registry/registry.h"
@@ -7,11 +7,12 @@
 namespace hone {
 
 struct EndpointsOfModel {
-  bool deploys = false;  // changes them as hone deploy does
-  bool json = false;
+  bool deploys = false;  // true: deploys the version to the endpoints; false: only logs
+  bool json = false;     // passes --json to hone deploy
 };
-// Logs what each endpoint of the model serves and the command that changes it, or deploys the version there. Errors: those
-// of hone deploy.
+// For each endpoint that serves the model: deploys the version there, or logs which versions it serves and the command
+// that changes them. If no endpoint serves the model, deploys the version to a new one, or logs the command. Errors:
+// those of the registry and of hone deploy.
 Status follow_alias(Registry& registry, const ModelVersion& version, const EndpointsOfModel& how);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// The model and the version that the arguments of hone models register and decide name.
+// Reads the name of a model, and a version, from the arguments of hone models register and decide.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,13 @@ struct NamedVersion {
   int64_t version = 0;    // 0: the newest
 };
 
-// `reference` (the argument) and `name` (--name) are "", NAME or NAME:3; `version` (--version) is 0 or a number.
-// Errors: H0202 another form, H0211 two names or two versions.
+// Combines the argument `reference` and the flags --name and --version. `reference` and `name` are "", NAME or NAME:3;
+// `version` is 0 (not given) or a number. Errors: H0202 a text has another form, H0211 they name two models or two
+// versions.
 Result<NamedVersion> named_version(const std::string& reference, const std::string& name,
                                    int64_t version);
 
-// The name of the model to register: the argument or --name. Errors: H0211 two names.
+// The name of the model to register: the argument `reference`, or --name. Error H0211 if they differ.
 Result<std::string> named_model(const std::string& reference, const std::string& name);
 
 }  // namespace hone

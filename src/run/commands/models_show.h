@@ -1,4 +1,4 @@
-// Tables and JSON of hone models.
+// The output of hone models list and show, as tables or JSON.
 #pragma once
 
 #include <string>
@@ -14,11 +14,11 @@ struct Shown {
   TableForm form = {};
 };
 
-void print_json(const OrderedJson& value);
-// All return the exit status. Errors: those of the registry.
+void print_json(const OrderedJson& value);  // to standard output
+// The functions below print to standard output and return the exit status. Errors: those of the registry.
 Result<int> list_models(Registry& registry, const Shown& how);
 Result<int> show_model(Registry& registry, const std::string& name, const Shown& how);
-// A version as "what, value" lines, the deciding facts first.
+// `reference` names a version, such as "news:3". The table has a row for each fact, the most important facts first.
 Result<int> show_version(Registry& registry, const std::string& reference, const Shown& how);
 
 }  // namespace hone

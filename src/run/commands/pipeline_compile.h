@@ -1,16 +1,17 @@
-// hone pipeline compile: a pipeline as a file of another engine.
+// The command hone pipeline compile, which writes a pipeline as a file for another workflow engine, such as Argo.
 #pragma once
 
 #include "operate/pipeline/compile/compile.h"
 
 namespace hone {
 
-// The values of --to: "" and the engines.
+// The values of --to: "" and the names of the engines.
 std::vector<std::string> engine_choices();
-std::string engines_help();  // "engine: argo (Argo Workflows), ..."
+std::string engines_help();  // the help of --to: "engine: argo (Argo Workflows), ..."
 
-// Writes it to `output`, as JSON if the name ends in .json, else as YAML; "": to standard output. Logs
-// the notes under the engine's name. Returns the exit status. Errors: those of the store.
+// Writes a compiled pipeline to the file `output`, as JSON if the name ends in .json, else as YAML; "": to standard
+// output. Logs CompiledPipeline::notes with the name of the engine. Returns the exit status. Errors: those of the
+// store.
 Result<int> write_compiled(const std::string& engine, const CompiledPipeline& c,
                            const std::string& output);
 

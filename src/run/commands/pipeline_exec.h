@@ -1,5 +1,5 @@
-// hone pipeline exec: runs one command, and writes members of the JSON object that it printed to
-// files of their own. Kubeflow Pipelines and Argo pass results between steps in such files.
+// The command hone pipeline exec, which runs one command and writes each requested member of the JSON object that it
+// printed to a file. Kubeflow Pipelines and Argo pass results between steps in such files.
 #pragma once
 
 #include <string>
@@ -9,8 +9,10 @@
 
 namespace hone {
 
-// Creates `folders`, then runs the command. Each of `writes` is member=FILE. Prints the command's
-// output and returns its exit status.
+// Creates `folders`, runs `command`, and prints its output. Each element of `writes` is MEMBER=FILE. The word "hone" at
+// the start of the command becomes `hone_program`. Returns the exit status of the command; without success no files are
+// written. Errors: H3006 there is no command, or an element of `writes` is malformed; H3163 the command did not print a
+// member; those of the store.
 Result<int> exec_command(std::vector<std::string> command, const std::vector<std::string>& folders,
                          const std::vector<std::string>& writes, const std::string& hone_program);
 

@@ -1,4 +1,4 @@
-// The output of hone pipeline before it runs anything.
+// Checks a pipeline and describes it before hone pipeline runs its steps.
 #pragma once
 
 #include <string>
@@ -9,19 +9,22 @@
 
 namespace hone {
 
-// Checks that need no step:
-//   a data file is there (H2101), with the columns that a recipe names, if it is on this machine (H2109 at the place of
-//   the column);
-//   every command of hone knows its flags (H3161, in the words of the command);
-//   with `asks_servers`, the servers of endpoints that run will take a version, and have been given their key (H3161).
+// Checks what can be checked before a step runs. Errors:
+//   H2101  the data file does not exist
+//   H2109  a data file of this machine does not have a column that the recipe names
+//   H3161  a command of hone refuses its flags; the error has the command's own message
+//   H3161  `asks_servers` is true, and the running server of an endpoint would not take a version, or needs a key
+// `hone_program` is the path of the program hone.
 Status check_pipeline(const Pipeline& pipeline, const std::string& hone_program, bool asks_servers);
 
-// hone plan for the machines that the file names; machines that it cannot plan, with the reason.
+// A line with the memory and time that hone plan predicts for the machine that the pipeline names, or with the reason
+// why there is no prediction. Empty if the pipeline names no machine.
 std::vector<std::string> planned_lines(const Pipeline& pipeline, const std::string& hone_program);
-
+// The pipeline as an object, for hone pipeline run --dry_run --json. `root` is the folder of the runs; `plan` is from
+// planned_lines().
 OrderedJson pipeline_json(const Pipeline& pipeline, const std::string& root,
                           const ScriptPlace& place, const std::vector<std::string>& plan);
-// pipeline_script with the facts of the pipeline.
+// The pipeline as a shell script (pipeline_script()) with facts about the pipeline as comments.
 std::string dry_run_text(const Pipeline& pipeline, const std::string& root,
                          const ScriptPlace& place, const std::vector<std::string>& plan);
 

@@ -1,4 +1,4 @@
-// A pipeline as lines for a shell: hone pipeline run --dry_run.
+// Writes a pipeline as a shell script, for hone pipeline run --dry_run.
 #pragma once
 
 #include <string>
@@ -9,23 +9,23 @@
 namespace hone {
 
 struct ScriptPlace {
-  std::string folder;   // of the run that the lines make: <folder>/<step>
-  std::string cache;    // ${cache}
-  std::string run;      // ${run}
-  std::string hone;     // the program, as a shell finds it
-  std::string program;  // of the steps' command "hone"
-  std::string project;  // of Google Cloud, or ""
+  std::string folder;   // the folder of the run: the files of a step are in <folder>/<step>
+  std::string cache;    // the value of the reference ${cache}
+  std::string run;      // the value of the reference ${run}
+  std::string hone;     // the name or path by which a shell finds the program hone
+  std::string program;  // the path that replaces the word "hone" at the start of a step's command
+  std::string project;  // the Google Cloud project; "": none
 };
 
-// The commands of the steps, quoted, in their order; sh -e runs them. A file keeps each value that a
-// step prints for others. `notes`: comments at the top. Lines of several words have 80 columns.
+// The commands of the steps in their order, quoted for `sh -e`. A value that a step prints for other steps goes through
+// a file. `notes` become comments at the top. Lines are broken between flags to at most 80 columns if possible.
 std::string pipeline_script(const Pipeline& pipeline, const ScriptPlace& place,
                             const std::vector<std::string>& notes);
 
-// The command of a step with the paths of its references; references to printed values stay.
+// The command of a step with its references to paths replaced. References to values that other steps print stay.
 std::vector<std::string> exact_command(const PipelineStep& step, const ScriptPlace& place);
 
-// "hone" if a shell finds the program `own` by that name, else its path.
+// "hone" if a shell finds the program with the path `own` by that name, else the path.
 std::string shell_name(const std::string& own);
 
 }  // namespace hone

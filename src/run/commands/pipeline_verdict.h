@@ -1,4 +1,4 @@
-// The decision of a pipeline's run, for the table of runs.
+// The decision about the model of a pipeline's run, for the table of runs.
 #pragma once
 
 #include "operate/pipeline/state.h"
@@ -6,14 +6,13 @@
 
 namespace hone {
 
-// The decision of a run: the verdict of one of its steps, and the metric that it was about.
 struct RunVerdict {
-  std::string verdict, reason;
-  std::optional<DecidingMetric> metric;
-  OrderedJson evaluated = {};  // facts for rows_alike()
+  std::string verdict, reason;           // from the last step with a verdict; "": none
+  std::optional<DecidingMetric> metric;  // the metric of the decision, with its value
+  OrderedJson evaluated = {};            // facts about the evaluated rows, for rows_alike()
 };
-// From the results of its steps, whose folders are in `root`/RUN; without a verdict the metric is that of the policy,
-// else that of the task.
+// Reads the decision from the results of the steps, whose folders are in `root`/<id of the run>. Without a verdict, the
+// metric is that of the run's policy, else that of its task.
 RunVerdict verdict_of(const std::string& root, const PipelineRunRow& run,
                       const std::vector<StepRow>& steps);
 

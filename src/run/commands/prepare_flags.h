@@ -1,4 +1,4 @@
-// The settings of hone prepare besides those of its task.
+// The settings of hone prepare, in addition to those of the task.
 #pragma once
 
 #include "base/settings/settings.h"

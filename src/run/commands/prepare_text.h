@@ -1,4 +1,5 @@
-// hone prepare for rows of text: by one process or by several, as shards or for Megatron-LM.
+// The command hone prepare for tasks that train on plain text: it tokenises the text with one process or several, and
+// writes shards (files of token ids) or files for Megatron-LM.
 #pragma once
 
 #include "base/core/threads.h"
@@ -10,14 +11,17 @@
 
 namespace hone {
 
-// H2115 for an output that rows of the task cannot have.
+// Error H2115 if the settings contradict each other or the task, such as --workers for a task without text; H3010 if
+// --slice_columns cannot be kept.
 Status check_output(const PrepareOnly& s, const ChosenTask& chosen);
 
-// One process at a time, and nothing half-written by one that was killed stays.
+// Locks the output folder against other processes. Removes the former output if --overwrite_output_dir is set, and
+// incomplete files that a killed process left in the folders of `splits`.
 Result<RunLock> lock_folder(const PrepareOnly& s, const std::string& folder,
                             const std::vector<PreparedFiles>& splits);
 
-// `args` are those of hone prepare, for the processes of --workers.
+// Tokenises the text and writes the output. `args` are the arguments of hone prepare, which the processes of --workers
+// get.
 Result<Prepared> prepare_text(const PrepareOnly& s, const std::vector<std::string>& args,
                               const Task& task, const Pretrained& model, ThreadPool& pool,
                               PrepareOptions& options);

@@ -1,4 +1,4 @@
-// hone prepare --workers N: processes of this host that share the work.
+// The command hone prepare --workers N: N processes of this host share the work.
 #pragma once
 
 #include <string>
@@ -9,16 +9,18 @@
 
 namespace hone {
 
-// True in a process that --workers started.
+// Returns true in a process that --workers has started.
 bool is_prepare_worker();
 
-// Prints the size of the work, its time and the disk that it needs.
+// Logs the size of the work, an estimate of its time and of the needed disk space, and a warning if the disk is too
+// small.
 Status show_work(const PrepareOnly& s, const std::vector<TextPart>& parts,
                  const PrepareOptions& options, const SharedState& state, const SharedWork& work,
                  const Tokenize& tokenize);
 
-// Starts the workers and shows their progress until all of them have ended; a worker that was killed is
-// not started again, since the others do its items. Returns the first lasting error of a worker.
+// Starts the workers with the arguments `args` of hone prepare, and logs their progress until all have ended. A worker
+// that was killed is not started again: the other workers do its items. `items` is the number of items of the work in
+// `folder`. Returns the first error of a worker if it is lasting (Error::is_transient() is false).
 Status run_workers(const PrepareOnly& s, const std::vector<std::string>& args,
                    const std::string& folder, int64_t items, const SharedWork& work);
 

@@ -1,4 +1,4 @@
-// Tables of the commands that list things.
+// Prints the tables of commands such as hone models list.
 #pragma once
 
 #include <string>
@@ -10,18 +10,19 @@ namespace hone {
 
 struct TableForm {
   std::string format = "text";  // "text", "csv" or "markdown"
-  bool wide = false;            // text: not fitted to the terminal
+  bool wide = false;            // for "text": do not cut columns to the width of the terminal
 };
-// The settings of table.def and --format.
+// The form that the settings request. Settings is a struct with the members `csv`, `format` and `wide`.
 template <class Settings>
 TableForm table_form(const Settings& s) {
   return {s.csv ? "csv" : s.format, s.wide};
 }
 
-// "2026-05-04T12:30:05Z" of a time with parts of a second; "" of none.
+// The cell for a time in the form of format_utc(), without the fraction of a second; "" for "".
 std::string time_cell(const std::string& utc);
 
-// Prints those that have rows, a blank line between them, then logs which columns a text leaves out, and the notes.
+// Prints the tables that have rows, separated by a blank line. For "text", logs which columns are left out, and the
+// notes of the tables.
 void print_tables(const std::vector<TextTable>& tables, const TableForm& form);
 void print_table(const TextTable& table, const TableForm& form);
 

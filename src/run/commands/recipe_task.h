@@ -1,4 +1,4 @@
-// Recipes of pipelines, with the tasks of the shelf.
+// Makes pipelines from recipes: short files that name a task, a data set and a model.
 #pragma once
 
 #include "operate/pipeline/recipe/recipe.h"
@@ -8,11 +8,11 @@ namespace hone {
 struct ConfigTree;
 struct Task;
 
-// Whether hone serve answers with the models of a task. True for a task without a sample project.
+// Returns true if hone serve can serve the models of a task; also for a task without a sample project.
 bool is_served_task(const Task& task);
 
-// A task's flags come from its settings and the words that each decides (learn/train/ledger.h).
-// Errors: those of recipe_pipeline; H3161 there is no such task.
+// The pipeline of a recipe. The steps get the flags of the task; which step gets which flag depends on what the flag
+// affects (learn/train/ledger.h). Errors: those of recipe_pipeline(); H3161 there is no such task.
 Result<Pipeline> task_recipe(const ConfigTree& tree);
 
 }  // namespace hone

@@ -1,4 +1,5 @@
-// hone bench, and hone profile, which is the same with a table by op and a trace.
+// The commands hone bench, which measures the speed of training, and hone profile, which also prints a table of the
+// time of each operation and writes a trace.
 #pragma once
 
 #include "run/commands/command.h"

@@ -1,4 +1,4 @@
-// Transformers' scripts as people type them.
+// Runs hone train under the names of Transformers' example scripts, such as run_clm.py.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace hone {
 
-// hone train --task `task` under the name of Transformers' script; `flag`: or --preset.
+// Runs hone train with `args` and --task `task`, or --preset `task` if `flag` is "preset". `name` is the name of the
+// script, for help. Returns the exit status.
 Result<int> run_script(const std::string& name, const std::string& task,
                        const std::vector<std::string>& args, const std::string& flag = "task");
 

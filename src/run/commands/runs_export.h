@@ -1,4 +1,4 @@
-// The run that a verb of `hone runs` is about, and the verbs that write: a run as an HTML file, tags into its log.
+// Finds the run that a verb of hone runs names, and the verbs export and tag.
 #pragma once
 
 #include <string>
@@ -9,18 +9,20 @@
 
 namespace hone {
 
-// find_run(), with a line on standard error that names the chosen one of several runs of a name. Errors: H3112, those of
-// the store.
+// In the functions below, `run` is the name, the id or the folder of a run, and `folder` is where runs are looked for.
+// A Result<int> has the exit status. Errors of all: H3112 there is no such run, those of the store.
+
+// find_run(). If several runs have the name, returns the newest one and logs which one it is.
 Result<RunRow> found_run(const std::string& run, const std::string& folder);
 
-// Writes the run as one HTML file; `output` "": the name of the run with .html. Errors: H3112, those of the store.
+// Writes the run as one HTML file with the path `output`; "": a file named after the run.
 Result<int> export_run(const std::string& run, const std::string& folder,
                        const std::string& output);
-// Gives the run these tags. Errors: H3112, those of the store.
+// Sets the tags of the run, in its log.
 Result<int> tag_run_by_name(const std::string& run, const std::string& folder,
                             const std::vector<std::string>& tags);
 
-// One tag a line. Errors: H3112, those of the store.
+// Prints the tags of the run, one a line.
 Result<int> print_tags(const std::string& run, const std::string& folder);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// hone runs logs: the lines that a run printed, with their times.
+// The command hone runs logs, which prints the log lines of a run with their times.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 namespace hone {
 
 struct RunLogsRequest {
-  std::string run, folder;  // as of found_run()
+  std::string run, folder;  // the arguments of found_run()
   bool follow = false;      // waits for more lines until the run ends
-  int64_t tail = 0;         // this number of lines, from the end; 0: all
+  int64_t tail = 0;         // prints only this number of lines, the last ones; 0: all
 };
-// Errors: H3112, those of the store.
+// Prints the lines and returns the exit status. Errors: H3112 there is no such run, those of the store.
 Result<int> print_run_logs(const RunLogsRequest& request);
 
 }  // namespace hone

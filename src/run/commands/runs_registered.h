@@ -1,4 +1,4 @@
-// hone runs registered: the runs of the registry, with the models that came from them.
+// The command hone runs registered, which prints the runs in the registry with the models that were made by them.
 #pragma once
 
 #include "base/core/error.h"
@@ -7,11 +7,11 @@
 namespace hone {
 
 struct RegisteredRunsRequest {
-  std::string registry = {};
-  std::string run = {};  // the id of one; "": all
-  bool json = false;     // one object a line
+  std::string registry = {};  // the address of the registry
+  std::string run = {};       // the id of a run; "": all runs
+  bool json = false;          // prints one object a line
 };
-// Errors: those of the registry.
+// Prints the runs and returns the exit status. Errors: those of the registry.
 Result<int> list_registered_runs(const RegisteredRunsRequest& request, const TableForm& form);
 
 }  // namespace hone

@@ -3,10 +3,10 @@
 
 namespace hone {
 
-// Columns: $COLUMNS, else those of the terminal, else 80; at most 120.
+// The width in columns: $COLUMNS, else the width of the terminal, else 80; at most 120.
 int screen_width();
 
-// Whether standard output has colours (base/core/color.h).
+// Returns true if text on standard output has colours (base/core/color.h).
 bool color_on_screen();
 
 }  // namespace hone

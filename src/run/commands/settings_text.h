@@ -1,4 +1,5 @@
-// Settings files before their settings are known, and the files of pipelines, which are none.
+// Reads a settings file before the schema of its settings is known, and refuses files of pipelines, which are not
+// settings files.
 #pragma once
 
 #include <string>
@@ -7,13 +8,14 @@
 
 namespace hone {
 
-// JSON if `file` ends in .json, else YAML. Errors: H0208.
+// Parses the text of a file: JSON if the name `file` ends in .json, else YAML. Errors: H0001 or H0002 (JSON), H0208
+// (YAML) the text is malformed.
 Result<Json> settings_json(const std::string& text, const std::string& file);
 
-// Refuses a settings file of `command` that is a recipe or has steps, with the command that reads it. "" and files that
-// cannot be read are accepted. Errors: H0206.
+// Error H0206 if the settings file of `command` is a recipe or a pipeline with steps; the remedy names the command that
+// reads it. `file` "", and files that cannot be read or parsed, are accepted.
 Status check_is_settings(const std::string& command, const std::string& file);
-// The file after that check. Errors: H0206, those of read_file.
+// The text of the file after this check. Errors: H0206 as above, those of read_file().
 Result<std::string> settings_text(const std::string& command, const std::string& file);
 
 }  // namespace hone

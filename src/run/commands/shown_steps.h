@@ -11,14 +11,15 @@ namespace hone {
 
 class ShownSteps {
  public:
-  // `run_folder` has run.json and the folders of the steps.
+  // `run_folder` is the folder of the run, with the file run.json and a folder for each step.
   ShownSteps(std::vector<StepRow> rows, std::string run_folder);
-  // In the order of the pipeline.
+  // The steps in the order of the pipeline.
   const std::vector<StepRow>& rows() const { return rows_; }
 
-  // The reason of a step's end, its result, or the run that it was taken from.
+  // The text for a step: the message of its end, or its result; and the run from which the result was taken, if any.
   std::string result(const StepRow& step) const;
-  // The same without the reason of the decision that skipped the step: the row of that step has it.
+  // result() in a short form: if a decision of another step skipped this step, the reason of that decision is left out,
+  // because the row of the other step has it.
   std::string short_result(const StepRow& step) const;
 
  private:

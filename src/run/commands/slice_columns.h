@@ -1,5 +1,6 @@
-// Columns of a data file beside the rows of an evaluation, by whose values models are compared: hone
-// prepare keeps them with its shards, hone eval writes them beside its saved rows.
+// Slice columns: columns of a data file, such as `language`, whose values divide the evaluated rows into groups
+// (slices) in which models are also compared. hone prepare stores them with its shards, and hone eval writes them
+// with its saved rows.
 #pragma once
 
 #include "learn/data/formats/rows.h"
@@ -10,29 +11,31 @@
 
 namespace hone {
 
-// H3010 if rows of the task are not rows of a file.
+// Error H3010 if columns are requested and the rows of the task are not rows of a file, such as blocks of a text.
 Status check_slice_columns(const ChosenTask& chosen, const std::vector<std::string>& columns);
 
-// H2109, with the nearest name, for a column that the first rows lack.
+// Error H2109, with the nearest name, if the first 1000 rows do not have one of the columns.
 Status find_columns(RowReader& rows, const std::vector<std::string>& columns);
-// The same for the validation rows.
+// find_columns() for the validation rows.
 Status find_slice_columns(const Task& task, const LabelSources& sources,
                           const std::vector<std::string>& columns);
 
-// The same for the rows that hone eval reads: before the evaluation, which may take hours. Errors: H2109,
-// H3010 shards that do not keep a column.
+// find_columns() for the rows that hone eval reads. Call it before the evaluation, which may take hours. Errors:
+// H2109 as above, H3010 shards do not store a column.
 Status find_evaluated_columns(const Task& task, const std::vector<std::string>& columns);
 
-// Writes <folder>/validation/slices.json for shards of these files. Errors: H2109, H3010 files
-// whose rows are not those of the shards, those of the store.
+// Writes the values of the columns for the validation rows of shards, to <folder>/validation/slices.json. `sources` are
+// the files that the shards were made from. Errors: H2109 a column is missing, H3010 the rows of the files are not
+// those of the shards, those of the store.
 Status keep_slices(const std::string& folder, const ShardManifest& shards, const Task& task,
                    const LabelSources& sources, const std::vector<std::string>& columns);
 
-// The same as sources, for a task that learns from text alone. Errors: those of dataset_splits.
+// The files of a task that trains on plain text, in the form that keep_slices() needs. Errors: those of
+// dataset_splits().
 Result<LabelSources> sources_of(const TextFiles& files);
 
-// The values of the columns, an object for each of the first `rows` of the evaluated rows. Errors:
-// H2109, H3010 files with other rows, or shards that do not keep a column.
+// The values of the columns for the first `rows` evaluated rows: an object for each row, empty without columns. Errors:
+// H2109 a column is missing, H3010 the files have other rows, or shards do not store a column.
 Result<std::vector<OrderedJson>> read_slices(const Task& task,
                                              const std::vector<std::string>& columns,
                                              const TokenRows& evaluated, size_t rows);

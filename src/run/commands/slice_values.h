@@ -1,4 +1,4 @@
-// Values of columns of a data file, by row.
+// Reads the values of columns of data files.
 #pragma once
 
 #include "base/core/json.h"
@@ -8,22 +8,23 @@
 
 namespace hone {
 
-using ColumnValues = std::vector<OrderedJson>;  // of a column, by row
+using ColumnValues = std::vector<OrderedJson>;  // the values of a column in the order of rows
 
-// The rows of files in the task's format. Errors: those of open_rows.
+// Opens data files in the format that the task reads. Errors: those of open_rows().
 Result<std::unique_ptr<RowReader>> open_columns(const Task& task,
                                                 const std::vector<std::string>& files);
 
-// By column; each has a value for each row of the files that has all `texts`. `places` gets those of
-// the rows. Errors: those of the rows, H2109 without a column.
+// Reads the values of `columns`; element c of the result has the values of columns[c]. Rows in which one of the columns
+// `texts` is empty are left out. `places` not null: receives the place of each row ("train.csv:7"). Errors: those of
+// reading the rows, H2109 a column is missing.
 Result<std::vector<ColumnValues>> read_columns(const Task& task,
                                                const std::vector<std::string>& files,
                                                const std::vector<std::string>& columns,
                                                const std::vector<std::string>& texts = {},
                                                std::vector<std::string>* places = nullptr);
 
-// Leaves the values of the first `rows` of the evaluated rows, if all their places are known: a task
-// may drop rows, such as those in which nothing is learnt.
+// Keeps only the values of the first `rows` evaluated rows, which are found by their places: a task may drop rows, such
+// as those without a label. `values` are unchanged if the place of an evaluated row is not among `places`.
 void keep_places(const TokenRows& evaluated, size_t rows, const std::vector<std::string>& places,
                  std::vector<ColumnValues>& values);
 

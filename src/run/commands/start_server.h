@@ -6,11 +6,13 @@
 namespace hone {
 
 struct ServerStart {
-  bool take_over = false;
-  double wait = 300;  // seconds until it is ready
+  bool take_over = false;  // the new server replaces a running one
+  double wait = 300;       // the longest time in seconds until the server is ready
 };
-// Starts a server for `endpoint`, which is in the registry and awaits it; the endpoint when the server is ready. H3022:
-// it ended, or is not ready in time. If it ended, the endpoint is again what it was `before`, unless that is new.
+// Starts a server (hone serve) for `endpoint`, which is in the registry and expects a server
+// (EndpointServer::awaited). Waits until the server is ready, and returns the endpoint. Error H3022 if the server ends,
+// or is not ready in time. If it ends, the registry's endpoint is restored to `before`; an endpoint without an id is
+// new and is not restored.
 Result<Endpoint> start_server(Registry& registry, const Endpoint& before, const Endpoint& endpoint,
                               const ServerStart& how);
 

@@ -1,4 +1,4 @@
-// Results of a pipeline's steps in lines for people.
+// Describes the results of a pipeline's steps in lines for people.
 #pragma once
 
 #include <string>
@@ -9,16 +9,16 @@
 
 namespace hone {
 
-// A line for each fact of the step's result: losses, the metric with its interval, findings, the
-// verdict with its reason. `folder`: of the step's files.
+// A line for each fact of a step's result: losses, the metric with its confidence interval, findings of a check, the
+// verdict with its reason. `folder` has the step's files. Empty for commands of other programs.
 std::vector<std::string> step_results(const Pipeline& pipeline, const PipelineStep& step,
                                       const StepRow& row, const std::string& folder);
 
-// The error of a failed step with its places and advice, after an empty line; "" for other steps.
+// The error of a failed step with its places and remedy, after an empty line; "" if the step has not failed.
 std::string error_of_step(const StepRow& row);
 
-// Two lines: the command that asks the endpoint of a run, and the command that stops it. `outcome`: the
-// JSON of the run. Empty without an endpoint.
+// Lines about the endpoint of a run: its URL, a command that sends a request to it, and the command that stops it.
+// `outcome` is the JSON of the run.
 std::vector<std::string> endpoint_lines(const OrderedJson& outcome);
 
 }  // namespace hone

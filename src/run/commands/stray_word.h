@@ -1,4 +1,4 @@
-// Advice on an argument that no setting of a command with --task takes.
+// Advice about an argument without a flag, for commands with --task (Schema::advise).
 #pragma once
 
 #include <string>
@@ -7,8 +7,9 @@
 
 namespace hone {
 
-// "did you mean --model_name_or_path out?", by what the word names on this machine: a model's folder, or a file of rows,
-// which is the data that the command reads (of hone eval the validation_file). "": neither, or the command lacks the flag.
+// The advice depends on what the word names on this machine. The folder of a model: "did you mean --model_name_or_path
+// out?". A data file: the flag of the data that the command reads, such as --validation_file for hone eval. "" for
+// other words, or if the command does not have the flag.
 std::string advice_for_word(const Schema& schema, const std::string& word);
 
 }  // namespace hone

@@ -1,4 +1,5 @@
-// Commands with --task: the task that is meant, and the settings of the command for it.
+// For commands with --task: finds the requested task (what a model is trained for), and reads the settings that the
+// command has for this task.
 #pragma once
 
 #include <functional>
@@ -13,30 +14,32 @@ namespace hone {
 struct ChosenTask;
 
 struct TaskCommand {
-  std::string name, summary;                         // of its Schema
-  std::string task_help = "what the model learns";   // before the list of tasks
-  std::function<void(TaskSettings&)> defaults = {};  // the command's own, set before flags
-  std::function<void(Schema&)> more = {};            // binds settings besides the task's
-  std::function<bool(const Task&)> takes = {};       // only such tasks
-  bool data_only = false;                            // not the settings of training
-  // Refuses mistakes that the settings alone show, like `check` of parse_settings.
+  std::string name, summary;                         // the arguments of its Schema
+  std::string task_help = "what the model learns";   // the help of --task, before the list of tasks
+  std::function<void(TaskSettings&)> defaults = {};  // sets the command's own defaults
+  std::function<void(Schema&)> more = {};            // binds the command's own settings
+  std::function<bool(const Task&)> takes = {};       // true for tasks that it supports; null: all
+  bool data_only = false;                            // has settings of data, none of training
+  // Refuses mistakes that can be seen from the settings alone; see `check` of parse_settings().
   std::function<Status(const ChosenTask&)> check = {};
-  bool trains = true;  // false: only --help all shows settings that only training needs
-  // The remedy when several devices are asked for; null: the command uses several, or only checks.
+  bool trains = true;  // false: settings that only training needs are shown by --help all only
+  // The remedy of the error if --tpu_num_cores requests several devices; null: this is not an error for the command.
   const char* one_device = "leave --tpu_num_cores out";
 };
 
 struct ChosenTask {
   explicit ChosenTask(const TaskCommand& c) : schema(c.name, c.summary) {}
-  std::optional<Task> task;  // none: help or settings were asked for and are printed
+  std::optional<Task> task;  // nullopt: help or settings were requested and are printed
   Schema schema;
-  std::map<std::string, std::string> names;  // by --task and --preset
+  std::map<std::string, std::string> names;  // the values of the settings "task" and "preset"
 };
 
-// The task or preset is among the flags, in the environment or in the settings file, else, for a command that does not
-// train, that of the model (hone_task.json); it decides which flags there are. Without one, --help lists those of every task. Errors: H0207 no task, H0203
-// no such task, or --tpu_num_cores for a command that uses one device, H2402 a task that cannot predict and --do_predict,
-// H0206 the file of a pipeline as settings file, or an argument without a flag, those of Schema::parse.
+// Finds the task or preset, which decides which flags the command has, and parses the settings. The first of these
+// sources counts: the flags --task and --preset, the environment variables HONE_TASK and HONE_PRESET, the settings
+// file, and, for a command that does not train, hone_task.json of the model. --help without a task lists the flags of
+// every task. Errors: H0207 there is no task; H0203 there is no such task, or --tpu_num_cores requests several
+// devices for a command that uses one; H2402 --do_predict for a task that cannot predict; H0206 the settings file is
+// a pipeline, or an argument has no flag; those of Schema::parse().
 Result<std::unique_ptr<ChosenTask>> choose_task(const TaskCommand& command,
                                                 const std::vector<std::string>& args);
 

@@ -1,4 +1,4 @@
-// Settings of training in commands with --task.
+// Shared handling of the settings of training, for commands with --task.
 #pragma once
 
 #include <string>
@@ -11,20 +11,21 @@ namespace hone {
 
 inline constexpr const char* kWhatToDo = "What to do";  // the group of --task, --do_train, ...
 
-// The values of --report_to: the shelf of reporters, none of them, or all.
+// The values of --report_to: "none", the names of the reporters, and "all".
 std::vector<std::string> report_choices();
 
-// For commands that do not train: settings that decide nothing but how the model is trained are no
-// longer common.
+// For commands that do not train: clears Setting::common of settings that affect only the training, so that --help does
+// not show them.
 void keep_training_rare(Schema& schema);
 
-// Sets bf16 on TPUs, unless the type of the products is given.
+// On TPUs, sets bf16 to true unless the user gave bf16, fp16 or dtype.
 void follow_device(const Schema& schema, TrainSettings& s);
-// H0203 with this remedy: --tpu_num_cores asks for several devices, and `command`, "hone eval", uses one.
+// Error H0203 with this remedy if --tpu_num_cores requests several devices. `command` is the name of the command, "hone
+// eval".
 Status check_one_device(const std::string& command, const std::string& remedy,
                         const TrainSettings& s);
 
-// Sets level and form of the log.
+// Sets the level and the format of the log from the settings.
 void follow_log_settings(const TrainSettings& s);
 
 }  // namespace hone

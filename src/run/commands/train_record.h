@@ -1,4 +1,4 @@
-// The record of a training run in its log and its reporters.
+// The facts about a training run for its log and its reporters.
 #pragma once
 
 #include "operate/reporters/run_info.h"
@@ -6,10 +6,11 @@
 
 namespace hone {
 
-// The facts of the run that the settings request, with a new id.
+// The facts of the run that the settings request, with a new id and without secrets.
 RunInfo info_of(const TaskSettings& s, const std::string& task, const Schema& schema);
 
-// Adds a refused run, whose ranks did not come together, to the log of its output folder. On rank 0.
+// Writes a run that failed before its start, because its ranks did not come together, to the log of its output folder.
+// Does nothing on ranks other than 0.
 void record_refusal(const ChosenTask& chosen, const Error& error);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Shared parts of train, eval, plan and bench.
+// Shared parts of the commands hone train, eval, plan and bench: opening the model and the run.
 #pragma once
 
 #include "base/core/json.h"
@@ -9,29 +9,30 @@ namespace hone {
 
 struct OpenedModel {
   Pretrained model;
-  bool from_scratch = false;  // a new model: no weights are read
+  bool from_scratch = false;  // true: a new model; no weights are read
 };
-// The model of --model_name_or_path, or, without one, a new model of --config_name with the
-// tokenizer of --tokenizer_name; with the head that the task trains. H3009 when no model is named,
-// H0211 for weights in few bits without an adapter, H0202 for a pattern of ranks without a number, H0203 for an unknown
-// --init_lora_weights.
+// Opens the model of --model_name_or_path with the head that the task trains. Without that flag, makes a new model from
+// --config_name or --model_type, with the tokenizer of --tokenizer_name. Errors: H3009 no model is named; H0211 flags
+// exclude each other, such as a training of quantized weights without an adapter; H0202 an element of rank_pattern or
+// alpha_pattern is not NAME=NUMBER; H0203 init_lora_weights is unknown; those of open_pretrained().
 Result<OpenedModel> open_for_training(const Task& task, bool need_weights = true);
-// The run of that model, its data read and its memory taken. H2101 for a missing data file, H2282, before that, for all weights
-// that are missing or whose sizes differ from the config; the head may still differ.
+// Opens the model and the run: reads the data and allocates the memory. Errors: H2101 a data file is missing; H2282,
+// before the data is read, weights are missing or their sizes differ from the config (a head of another size is not an
+// error); those of open_for_training() and TaskRun::open().
 Result<std::unique_ptr<TaskRun>> open_run(const Task& task);
 
-// Refuses mistakes of a training that the settings alone show. Errors: those of check_strategies(),
-// update_options(), make_schedule() and most_seconds().
+// Checks the settings of a training without reading files. Errors: those of check_strategies(), update_options(),
+// make_schedule() and most_seconds().
 Status check_training(const ChosenTask& chosen);
 
-// Makes the folder and checks that it can be written, before the long work begins. Errors: those of
-// the store.
+// Makes the output folder and checks that it can be written, before the long work starts. Errors: those of the store.
 Status check_output_dir(const std::string& folder);
 
-// Warns if this processor emulates the products that the run computes in bf16.
+// Logs a warning if the run computes in bf16 and this processor only emulates bf16 products.
 Status warn_of_emulated_bf16(const TrainSettings& s);
 
-// "***** train metrics *****" with aligned names and values.
+// A table for people: "***** train metrics *****" (for `which` "train"), then a line with name and value for each
+// metric.
 std::string results_table(const std::string& which, const OrderedJson& metrics);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// The command that trains a registered model again.
+// Makes the command that trains a registered model again.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace hone {
 
-// With the flags that differ from their defaults, into a folder that the registry does not name; in the
-// folder of the run, if this machine has it.
+// A shell command: hone train with the run's settings that differ from their defaults, and a new output folder such as
+// news_2_again. If the folder in which the run was started exists on this machine, the command begins with cd.
 std::string training_command(const ModelVersion& version, const RegisteredRun& run);
-// The settings of the run that this hone lacks, as flags; "": none.
+// The settings of the run that this version of hone does not have, as "--name --name"; "": none.
 std::string unknown_settings(const RegisteredRun& run);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Error codes of the room: H31xx.
+// The error codes of src/run/library, H31xx, as constants.
 #pragma once
 
 #include "base/core/error.h"

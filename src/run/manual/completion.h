@@ -1,4 +1,4 @@
-// Completion of a command line by a shell: commands, verbs, flags, the words of a flag, files.
+// Scripts with which a shell completes command lines of hone: commands, verbs, flags, values of flags, and files.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace hone {
 
-std::vector<std::string> completion_shells();  // "bash", ...
-std::vector<std::string> help_flags();         // of hone help: "--completion", ...
+std::vector<std::string> completion_shells();  // "bash", "zsh", "fish"
+std::vector<std::string> help_flags();         // the flags of hone help: "--completion", ...
 
-// The whole script for one of completion_shells(). `commands` are in the order of the overview.
+// The script for a shell, which is one of completion_shells(). `commands` are in the order of the list of commands.
 std::string completion_script(const std::string& shell, const std::vector<CommandSheet>& commands);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// The script of each shell, inside this room.
+// The completion script of each shell, for completion.cc only.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ std::string bash_completion(const std::vector<CommandSheet>& commands);
 std::string zsh_completion(const std::vector<CommandSheet>& commands);
 std::string fish_completion(const std::vector<CommandSheet>& commands);
 
-// "--a|--b" of the flags that `is` holds for: a pattern of a case; "" if there is none.
+// The pattern "--a|--b" of a shell's `case`, with the flags for which is(flag) is true; "" if there is none.
 template <class Is>
 std::string flag_pattern(const std::vector<const FlagSheet*>& flags, Is is) {
   std::string pattern;
@@ -21,8 +21,9 @@ std::string flag_pattern(const std::vector<const FlagSheet*>& flags, Is is) {
   return pattern;
 }
 
-// The case of a command in _hone_value(): the kind of each flag's value, its words, whether it is a
-// list. `words`: the shell's assignment of words that are joined by blanks, "words='{}'".
+// The branch for a command in the script's function _hone_value(). It sets the kind of each flag's value, its possible
+// words, and whether it is a list. `words` is a format for an assignment in the shell's language, "words='{}'"; {} is
+// replaced by the words, joined by blanks.
 std::string value_cases(const CommandSheet& c, const std::string& words);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Manual pages in roff with the macros of man(7).
+// Manual pages in the language roff, with the macros of man(7).
 #pragma once
 
 #include <map>
@@ -9,8 +9,8 @@
 
 namespace hone {
 
-// Names and texts of the files of section 1: "hone.1", and "hone-train.1" of each command with a page
-// of its own. `commands` are in the order of the overview.
+// The manual pages of section 1: texts by file name. "hone.1" is the overview, and "hone-train.1" is the page of a
+// command (CommandSheet::own_page). `commands` are in the order of the list of commands.
 std::map<std::string, std::string> man_pages(const std::vector<CommandSheet>& commands,
                                              const std::string& version);
 

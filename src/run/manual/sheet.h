@@ -9,41 +9,43 @@
 
 namespace hone {
 
-// The value of a flag: none (a switch), one of some words, text that may be a file, or another one.
+// The kind of a flag's value. kNone: a switch without a value. kWords: one of FlagSheet::words. kFile: text that may be
+// the path of a file. kOther: another value, such as a number.
 enum class FlagValue { kNone, kWords, kFile, kOther };
 
 struct FlagSheet {
   std::string name = {};   // "learning_rate"
-  std::string part = {};   // "" or the case in which the command has it: "With --task clm: ..."
+  std::string part = {};   // the condition for the flag, "With --task clm: ..."; "": none
   std::string group = {};  // "Optimizer"
   std::string form = {};   // "--learning_rate NUMBER"
   std::string text = {};   // meaning and default
   std::string brief = {};  // the first clause of the meaning
   FlagValue value = FlagValue::kOther;
   bool list = false;                    // takes several values
-  std::vector<std::string> words = {};  // of kWords
-  std::vector<std::string> verbs = {};  // verbs that use it; empty: all
+  std::vector<std::string> words = {};  // the possible values for kWords
+  std::vector<std::string> verbs = {};  // the verbs that use the flag; empty: all
 };
 
 struct CommandSheet {
   std::string name = {}, summary = {};
-  std::string group = {};    // the title of its group in the overview
-  bool own_page = true;      // false: a name that only the page of hone mentions
-  std::string same_as = {};  // "": its own flags; else the command whose flags it takes
-  std::vector<std::string> positional = {};
-  std::vector<std::string> first_words =
-      {};  // of the first argument if it is one of some words, not a verb
+  std::string group = {};    // the title of the command's group in the list of commands
+  bool own_page = true;      // false: only the page of hone mentions the command
+  std::string same_as = {};  // the command whose flags this one takes; "": its own flags
+  std::vector<std::string> positional = {};  // the settings that are arguments
+  // The possible values of the first argument, if it has some and is not a verb.
+  std::vector<std::string> first_words = {};
   std::vector<Verb> verbs = {};
   std::vector<FlagSheet> flags = {};
 };
 
-// Adds the settings of a schema; its arguments and verbs too, if `part` is empty.
+// Adds the settings of a schema as flags with FlagSheet::part = `part`. If `part` is "", also sets arguments and verbs,
+// and adds the flags that every command has.
 void add_flags(CommandSheet& sheet, const Schema& schema, const std::string& part);
 
-// The flags that the verb uses, each once; all for verb "".
+// The flags that the verb uses, each name once. `verb` "": all flags. The pointers are valid as long as `sheet`.
 std::vector<const FlagSheet*> flags_of_verb(const CommandSheet& sheet, const std::string& verb);
 
-// The first clause of a text, at most 70 bytes: a line of a menu.
+// The first clause of a text, cut to at most 70 bytes, for a line of a completion menu.
 std::string first_clause(const std::string& text);
 
 }  // namespace hone

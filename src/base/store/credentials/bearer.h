@@ -1,4 +1,4 @@
-// An access token, fetched when it is needed.
+// An OAuth 2.0 access token (RFC 6749) that is fetched and renewed when it is needed.
 #pragma once
 
 #include <functional>
@@ -11,22 +11,23 @@
 
 namespace hone {
 
-// OAuth 2.0 (RFC 6749). Several threads may use it; one of them fetches.
+// Several threads may use a BearerToken; while one of them fetches, the others wait.
 class BearerToken {
  public:
   struct Token {
     std::string value;
-    double seconds = 0;  // lifetime from now on
+    double seconds = 0;  // the lifetime from now on
   };
   using Fetch = std::function<Result<Token>()>;
   explicit BearerToken(Fetch fetch, Clock& clock = system_clock())
       : fetch_(std::move(fetch)), clock_(clock) {}
 
-  // Returns the token; renews it four minutes before its end, or if the server refused it
-  // (`refused`).
+  // Returns the token. Fetches a new one from four minutes before it expires on (or from half of its lifetime on, if
+  // that is later), and if the old one equals `refused`, the token that a server has just refused. Errors: those of
+  // `fetch`.
   Result<std::string> get(const std::string& refused = "");
-  // Returns the value of the header Authorization: "Bearer <token>". `refused`: the value that the
-  // server refused, or "".
+  // Returns the value for the header Authorization: "Bearer <token>". `refused` is the header's value that a server has
+  // just refused, or "". Errors: those of `fetch`.
   Result<std::string> header(std::string_view refused);
 
  private:
@@ -37,16 +38,17 @@ class BearerToken {
   double end_ = 0;
 };
 
-// Reads the token from the JSON answer of a token server: access_token and expires_in. H0119 with
-// the server's error, never with the sent data; `where` names the credentials.
+// Reads the members access_token and expires_in from the JSON answer of a token server. `where` names the credentials
+// for messages. Error H0119 if the answer has no token; it has the server's error text, but nothing that was sent.
 class HttpClient;
 struct HttpRequest;
 struct HttpResponse;
 Result<BearerToken::Token> token_in(const HttpResponse& answer, const std::string& where);
+// Sends the request and reads the answer with token_in(). Errors also: those of HttpClient::send().
 Result<BearerToken::Token> ask_for_token(HttpClient& http, const HttpRequest& request,
                                          const std::string& where);
 
-// "a=1&b=2" with both sides %-encoded.
+// "a=1&b=2" with names and values %-encoded, for the body of a form.
 std::string form_text(std::initializer_list<std::pair<std::string_view, std::string_view>> fields);
 
 }  // namespace hone

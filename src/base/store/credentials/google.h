@@ -1,9 +1,12 @@
-// Google's credentials, found in the order of its own tools: the access token in
-// CLOUDSDK_AUTH_ACCESS_TOKEN; the file in GOOGLE_APPLICATION_CREDENTIALS;
-// $CLOUDSDK_CONFIG/application_default_credentials.json (~/.config/gcloud); the metadata server of
-// a Google machine (GCE_METADATA_HOST names another). A file belongs to a service account, a user,
-// workload identity (external_account with a file or a URL as its source, RFC 8693), or one of them
-// that impersonates a service account.
+// Finds credentials for Google Cloud.
+//
+// The first of these sources counts, in the order of Google's own tools:
+//   1. the access token in the variable CLOUDSDK_AUTH_ACCESS_TOKEN
+//   2. the file that GOOGLE_APPLICATION_CREDENTIALS names
+//   3. the file application_default_credentials.json in $CLOUDSDK_CONFIG, or ~/.config/gcloud
+//   4. the metadata server of a Google machine (GCE_METADATA_HOST sets another address)
+// A file may be that of a service account, of a user, or of workload identity (external_account with a file or a URL as
+// its source, RFC 8693). Each of them may impersonate a service account.
 #pragma once
 
 #include <memory>
@@ -16,17 +19,18 @@ namespace hone {
 
 class GoogleCredentials {
  public:
-  // Errors H0119: an unusable file. Missing credentials are not an Error: public data can be read
-  // without.
+  // Finds the credentials. It is not an Error if there are none: public data can be read without. Error H0119 if a file
+  // of credentials cannot be used.
   static Result<std::unique_ptr<GoogleCredentials>> find(HttpClient::Options http = {});
-  // No credentials, for test servers and CLOUDSDK_AUTH_DISABLE_CREDENTIALS=true.
+  // An object without credentials, for test servers and CLOUDSDK_AUTH_DISABLE_CREDENTIALS=true.
   static std::unique_ptr<GoogleCredentials> none();
 
-  // The value of the header Authorization; "": no credentials. `refused`: see BearerToken::get.
+  // The value for the header Authorization; "": there are no credentials. `refused` is the value that the server has
+  // just refused, or "". Errors: those of BearerToken::get().
   Result<std::string> authorization(const std::string& refused = "");
 
-  const std::string& source() const { return source_; }    // for messages: a file, a server
-  const std::string& project() const { return project_; }  // "": unknown
+  const std::string& source() const { return source_; }    // the file or server, for messages
+  const std::string& project() const { return project_; }  // the Google project; "": unknown
 
  private:
   std::string source_ = "none", project_;

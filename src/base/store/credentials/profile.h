@@ -1,5 +1,5 @@
-// The files of the AWS command line: sections of key = value.
-//   docs.aws.amazon.com/cli/latest/userguide/cli-configure-files.html
+// Reads the INI files of the AWS command line, ~/.aws/credentials and ~/.aws/config
+// (docs.aws.amazon.com/cli/latest/userguide/cli-configure-files.html).
 #pragma once
 
 #include <map>
@@ -8,10 +8,11 @@
 
 namespace hone {
 
-using Profile = std::map<std::string, std::string>;  // keys in lower case
+// The settings of one profile: values by key, with keys in lower case.
+using Profile = std::map<std::string, std::string>;
 
-// The section [name], or [profile name] in ~/.aws/config; empty if it is missing. Nested lines (of
-// "s3 =") and other lines are skipped.
+// Reads the section "[name]" or "[profile name]" of the text of a file; empty if there is no such section. Reads lines
+// of the form "key = value". Skips comments, indented lines (nested settings, as below "s3 =") and all other lines.
 Profile profile_of(std::string_view file, const std::string& name);
 
 }  // namespace hone

@@ -1,11 +1,17 @@
-// One bucket of an object store.
-//   std::unique_ptr<Bucket> b = HONE_TRY(open_bucket("gs://models"));
+// The interface to one bucket of an object store: Google Cloud Storage, S3, or Azure Blob storage (whose buckets are
+// called containers).
+//   const auto url = HONE_TRY(parse_object_url("gs://models"));
+//   Bucket* b = HONE_TRY(open_bucket(*url));
 //   ObjectInfo o = *HONE_TRY(b->stat("gpt2/config.json"));
-//   HONE_TRY(b->read(o, 0, buffer));                       // of that version, or H0117
-//   HONE_TRY(b->put("done", text, {.absent = true}));      // H0118 if it exists already
-// Keys are UTF-8 without a leading slash. Several threads may use an object at once. Errors: H0101
-// (no such bucket or object), H0102 (not allowed), H0104, H0107, H0108, H0109, H0113 (damaged in
-// transfer), H0117, H0118, H0119.
+//   HONE_TRY(b->read(o, 0, buffer));                       // reads that version, or fails with H0117
+//   HONE_TRY(b->put("done", text, {.absent = true}));      // fails with H0118 if the object exists
+// Keys are UTF-8 without a leading slash. Several threads may use a Bucket at once. Errors of all calls:
+//   H0101  there is no such bucket or object        H0109  the user asked to stop
+//   H0102  permission is denied                     H0113  data was damaged in transfer
+//   H0104  the server lost a part of an upload      H0117  the object has changed since stat()
+//   H0105  the object ends before the range         H0118  the condition of a write does not hold
+//   H0107  the server cannot be reached             H0119  the credentials cannot be used
+//   H0108  the server refuses the request
 #pragma once
 
 #include <cstddef>
@@ -25,93 +31,103 @@ namespace hone {
 struct ObjectInfo {
   std::string key;
   int64_t bytes = 0;
-  std::string version;  // a generation, or an ETag: changes with the content
-  std::optional<uint32_t> crc32c = {};
-  std::string md5 = {};      // hexadecimal; "": the store has none
-  std::string updated = {};  // in the server's form: RFC 3339, or an HTTP date
+  std::string version;  // a generation (Google) or an ETag: a text that changes with the content
+  std::optional<uint32_t> crc32c = {};  // CRC-32C of the content; nullopt: unknown
+  std::string md5 = {};                 // MD5 of the content in hexadecimal; "": unknown
+  std::string updated = {};             // the time of the last write: RFC 3339, or an HTTP date
 };
 
 struct ObjectPage {
   std::vector<ObjectInfo> objects;   // sorted by key
-  std::vector<std::string> folders;  // with a trailing slash
-  // Keys and folders that are not safe (is_safe_key): no URL can name them, and no path may be made
-  // of them.
+  std::vector<std::string> folders;  // prefixes of keys, with a slash at the end
+  // Objects and folders whose keys are not safe (is_safe_key). No URL can name them; do not make paths of them.
   std::vector<ObjectInfo> unsafe = {};
-  std::string next;  // token of the next page, "" after the last
+  std::string next;  // the token of the next page; "": this is the last page
 };
 
-// Condition of a write; if it does not hold: H0118 and nothing changes. A request may reach the
-// server twice if its first answer is lost, so a write that finds its own bytes counts as done.
-// Objects that decide between programs (a lock, a manifest) must therefore differ between them.
+// The condition of a write. If it does not hold, the write fails with H0118 and changes nothing. If an answer is lost,
+// the request is sent again although the server may have done it; so a write that finds its own bytes in the object
+// counts as done. Programs that compete for an object (a lock, a manifest) must therefore write different bytes.
 struct Condition {
-  bool absent = false;       // the object does not exist
-  std::string version = "";  // the object still has this version
+  bool absent = false;       // the object must not exist
+  std::string version = "";  // the object must have this version; "": any
 };
 
-// An object that is written part by part and appears when it is finished. If it is destroyed
-// before, nothing is left.
+// Writes an object part by part. The object appears when it is finished. If the Upload is destroyed before that, the
+// parts are removed.
 class Upload {
  public:
   virtual ~Upload() = default;
-  // Sends part `number` (from 0), which begins at byte `offset`. All have Bucket::part_bytes(),
-  // except a shorter `last` one.
-  // Several threads may send parts at once if Bucket::streams() is more than 1, else in order.
+  // Sends part `number` (from 0), whose bytes begin at `offset` of the object. Every part has
+  // Bucket::part_bytes(number) bytes, except the last one, which may be shorter. If Bucket::streams() is more than 1,
+  // several threads may send parts at once; else send them in order.
   virtual Status part(int64_t number, int64_t offset, std::span<const std::byte> bytes,
                       bool last) = 0;
-  // Call after all parts. The checksum covers the whole object; H0113 if the server's differs.
+  // Call after all parts, with the size and the CRC-32C of the whole object. Error H0113 if the server's object
+  // differs.
   virtual Result<ObjectInfo> finish(int64_t bytes, uint32_t crc32c) = 0;
 };
 
 class Bucket {
  public:
   virtual ~Bucket() = default;
+  // The metadata of an object; nullopt if it does not exist.
   virtual Result<std::optional<ObjectInfo>> stat(const std::string& key) = 0;
-  // Reads bytes from `offset` on, of the version in `object`.
+  // Fills `out` with the bytes from `offset` on, of the version in `object`. Error H0117 if that version is gone.
   virtual Status read(const ObjectInfo& object, int64_t offset, std::span<std::byte> out) = 0;
-  // Lists objects whose keys begin with `prefix`. With `folders`, keys with a further slash are
-  // grouped as folders. `page` is ObjectPage::next, "" for the first; returns at most `most`
-  // objects.
+  // Lists objects whose keys begin with `prefix`. If `folders` is true, keys with a further slash after `prefix` are
+  // grouped: ObjectPage::folders has their common part. `page` is ObjectPage::next of the page before; "": the first
+  // page. Returns at most `most` objects.
   virtual Result<ObjectPage> list(const std::string& prefix, bool folders, const std::string& page,
                                   int most = 1000) = 0;
+  // Writes an object in one request.
   virtual Result<ObjectInfo> put(const std::string& key, std::span<const std::byte> bytes,
                                  const Condition& condition) = 0;
+  // Starts to write an object in parts.
   virtual Result<std::unique_ptr<Upload>> upload(const std::string& key,
                                                  const Condition& condition) = 0;
-  // Deletes an object; H0101 if there is none. `version` comes from stat(), a list or a write: if
-  // it is gone already that is fine, and a newer one stays (H0118). An S3 server without
-  // conditional deletes may remove the newer one. "": asks for the version first.
+  // Deletes an object. `version` "": deletes the current version; Error H0101 if there is none. Other values come from
+  // stat(), list() or a write: only that version is deleted. It is not an Error if it is gone already; a newer version
+  // stays, with Error H0118. (An S3 server without conditional deletes may delete the newer version.)
   virtual Status remove(const std::string& key, const std::string& version = "") = 0;
-  virtual Status copy(const std::string& from, const std::string& to) = 0;  // done by the server
-  // Creates the bucket; H0118 if it exists. `region` "": the server's default. Only the bucket's
-  // policy controls access, if the store knows other ways too.
+  // Copies an object within the bucket. The server copies the bytes.
+  virtual Status copy(const std::string& from, const std::string& to) = 0;
+  // Creates the bucket. `region` "": the server's default. Only the bucket's policy controls access, not access lists
+  // of single objects, if the store has both. Error H0118 if the bucket exists.
   virtual Status make(const std::string& region) = 0;
 
-  virtual int64_t part_bytes(int64_t number) const = 0;  // of part `number` of an upload
-  virtual int streams() const { return 4; }              // useful number of parts in flight
+  virtual int64_t part_bytes(int64_t number) const = 0;  // the size of part `number` of an upload
+  virtual int streams() const { return 4; }              // a good number of parts to send at once
 };
 
-// A kind of store. Each is one file of this shelf:  ObjectScheme scheme_gs() { ... }
+// A kind of object store. Each kind is one file of this folder, such as gs.cc, with a function such as
+// `ObjectScheme scheme_gs()`.
 struct ObjectScheme {
-  std::vector<std::string> names;  // schemes of URLs: "gs", ...
-  // The bucket of "<scheme>://<authority>", without the rest. H0106 if `authority` cannot be one.
+  std::vector<std::string> names;  // the schemes of its URLs: "gs", ...
+  // Opens the bucket "<scheme>://<authority>". Error H0106 if `authority` is not a bucket of this store, H0119 if the
+  // credentials cannot be used.
   Result<std::unique_ptr<Bucket>> (*open)(const std::string& scheme, const std::string& authority,
                                           const HttpClient::Options& http) = nullptr;
 };
-std::vector<ObjectScheme> all_scheme();  // generated from the folder
+// All kinds. The build generates this function from the files of the folder.
+std::vector<ObjectScheme> all_scheme();
 
-// Whether `key` is a path without empty parts at its beginning, "." and "..". A listing must not
-// lead out of the folder that it is copied to.
+// Returns true if `key` is safe as a path below a folder: it is not empty, does not begin with a slash, and has no NUL
+// byte and no part "." or "..". Other keys could lead out of the folder into which a bucket is copied.
 bool is_safe_key(std::string_view key);
 
-// A URL in two parts: the bucket, and the key after it ("": none).
+// The parts of a URL: for "gs://models/gpt2/config.json", bucket is "gs://models" and key is "gpt2/config.json".
 struct ObjectUrl {
   std::string bucket, key;
   const ObjectScheme* scheme = nullptr;
 };
-// Nullopt: not a URL of an object store. H0106: the key is not a path (with "." or ".." in it).
+// Parses the URL of a bucket, object or folder. Double slashes in the key become one, and slashes at its end are
+// removed. nullopt: it is not a URL of an object store. Error H0106 if the URL has no bucket, or its key has a part "."
+// or "..".
 Result<std::optional<ObjectUrl>> parse_object_url(const std::string& url);
 
-// The bucket of "gs://name"; created once, kept until the program ends.
+// The bucket of a URL. It is opened once and kept until the program ends; do not delete it. Errors: those of
+// ObjectScheme::open.
 Result<Bucket*> open_bucket(const ObjectUrl& url);
 
 }  // namespace hone

@@ -1,11 +1,12 @@
-// Serves the files of a folder to the other processes of a run, read only. One thread of its own.
+// Serves the files of a folder to the other processes of a run, read-only, on a thread of the server. PeerStore is the
+// client. The protocol uses frames (base/ranks/frame.h):
 //
 //   request  {"do": "info", "token", "file"}                 answer  {"do": "info", "exists", "bytes"}
 //   request  {"do": "read", "token", "file", "at", "bytes"}  answers {"do": "bytes"} with at most 1 MiB
 //   either   {"do": "failed"} with the line of an error (base/core/error_report.h): H0102 the file is not in the
 //            folder, H0105 the range is not in the file, those of the store
 //
-// A connection whose bytes are not such a request, or have another token, is closed.
+// The server closes a connection that sends something else or another token.
 #pragma once
 
 #include <memory>
@@ -15,17 +16,18 @@
 
 namespace hone {
 
-inline constexpr int64_t kPeerPieceBytes = int64_t{1} << 20;  // of an answer
-inline constexpr int64_t kPeerReadBytes = int64_t{64} << 20;  // the most of a request
+inline constexpr int64_t kPeerPieceBytes = int64_t{1} << 20;  // the largest answer
+inline constexpr int64_t kPeerReadBytes = int64_t{64} << 20;  // the largest range of a request
 
 class PeerServer {
  public:
-  // `loopback`: for processes of this host alone. Errors: H0127, H0123 the token is empty.
+  // Serves `folder` to clients that send `token`, until the object is destroyed. `loopback` true: only processes of
+  // this host can connect. Errors: H0127 no port can be used, H0123 the token is empty.
   static Result<std::unique_ptr<PeerServer>> open(std::string folder, std::string token,
                                                   bool loopback = false);
-  ~PeerServer();  // ends all connections
+  ~PeerServer();  // closes all connections
   PeerServer(const PeerServer&) = delete;
-  int port() const;
+  int port() const;  // the TCP port, which the kernel chose
 
  private:
   struct Serving;

@@ -1,5 +1,5 @@
-// The files that a PeerServer of another process serves, as a Store that cannot write. Paths are relative to
-// its folder.
+// A read-only Store of the files that another process serves with a PeerServer. Paths are relative to the folder that
+// it serves.
 //
 //   PeerStore there("host b", "10.0.0.2", 40123, token);
 //   HONE_TRY(copy_checkpoint("1-3-of-8/checkpoint-7", there, folder));
@@ -17,17 +17,18 @@ namespace hone {
 
 class PeerStore : public Store {
  public:
-  // `name`: of the other process, for messages. Connects when it is used.
+  // `name` is the name of the other process for messages. The first call connects.
   PeerStore(std::string name, std::string address, int port, std::string token);
 
-  // Ends a running read and all later ones. Any thread.
+  // Makes a running read and all later reads fail with H0107. Any thread may call it.
   void stop() { stopped_ = true; }
 
-  // Errors: H0101 there is no such file, H0107 the connection cannot be made or ended, also when it was made again; those that the
-  // other process had with its file. A process that is stopped is waited for as long as its host lives.
+  // Errors: H0101 there is no such file; H0107 the connection cannot be made, or was lost again after it was made
+  // again; and the errors that the other process has with the file. If the other process is suspended (SIGSTOP), a read
+  // waits until it continues, unless its host no longer answers.
   Result<Info> info(const std::string& path) override;
   Result<std::unique_ptr<Reader>> open(const std::string& path) override;
-  // H0106:
+  // The calls below fail with H0106.
   Result<std::vector<Entry>> list(const std::string& path) override;
   Result<std::unique_ptr<Writer>> create(const std::string& path) override;
   Result<std::unique_ptr<Writer>> append(const std::string& path) override;
@@ -40,7 +41,7 @@ class PeerStore : public Store {
  private:
   class RemoteReader;
   Status read_range(const std::string& path, int64_t offset, std::span<std::byte> out);
-  Result<Frame> ask(const Json& request);  // and reads the first answer
+  Result<Frame> ask(const Json& request);  // sends a request and returns the first answer
   Result<Frame> ask_once(const Json& request);
   Result<Frame> next_frame();
   Status read_piece(const std::string& path, int64_t offset, std::span<std::byte> out);
@@ -49,7 +50,7 @@ class PeerStore : public Store {
   const std::string name_, address_, token_;
   const int port_;
   std::atomic<bool> stopped_ = false;
-  std::mutex mutex_;  // of the connection
+  std::mutex mutex_;  // protects connection_
   std::unique_ptr<FrameConnection> connection_;
 };
 

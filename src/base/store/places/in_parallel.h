@@ -1,4 +1,4 @@
-// Several requests to a store at a time, each on a thread that waits for it.
+// Sends several requests to a store at once, each on a thread that waits for its answer.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,8 @@
 
 namespace hone {
 
-// Runs f(0) ... f(count - 1) on up to `threads` threads; the first Error ends it.
+// Calls f(0) ... f(count - 1) on up to `threads` threads, the calling thread included, and waits. After the first Error
+// no further call starts, and that Error is returned.
 Status in_parallel(int64_t count, int threads, const std::function<Status(int64_t)>& f);
 
 }  // namespace hone

@@ -1,4 +1,5 @@
-// An object as a Reader: large reads in parallel ranges, small ones from a read-ahead window.
+// Reads an object of an object store as a Reader. A large read is split into ranges that are requested in parallel.
+// Small reads come from a window that is read ahead.
 #pragma once
 
 #include <future>
@@ -17,8 +18,8 @@ class ObjectReader : public Reader {
   ~ObjectReader() override;
 
   int64_t bytes() const override { return object_.bytes; }
-  // Reads from the first byte to the last, in order, are checked against the store's checksum:
-  // H0113. H0105: the object ends before.
+  // Error H0105 if the object ends before `out` is full. If the object is read completely in order, its bytes are
+  // checked against the CRC-32C of the store: Error H0113 if they differ. Other errors: those of Bucket::read().
   Status read(int64_t offset, std::span<std::byte> out) override;
 
  private:
@@ -37,9 +38,9 @@ class ObjectReader : public Reader {
   std::string name_;
   std::mutex mutex_;
   Window window_;
-  int64_t next_bytes_ = 0;  // of the next window; grows during sequential reads
+  int64_t next_bytes_ = 0;  // the size of the next window; grows during sequential reads
   std::future<Result<Window>> ahead_;
-  int64_t checked_ = 0;  // bytes from the beginning that `sum_` covers
+  int64_t checked_ = 0;  // the number of bytes from the beginning that `sum_` covers
   uint32_t sum_ = 0;
 };
 

@@ -1,7 +1,8 @@
-// Buckets as a Store: paths are whole URLs ("gs://bucket/folder/file").
-// A folder is a common prefix of keys; it appears with its first file and disappears with its last.
-// Unlike on a disk, rename() of a folder moves file by file, and append() writes the object again
-// at each sync() and keeps its text in memory.
+// Object stores (base/store/objects/bucket.h) as a Store. Paths are whole URLs: "gs://bucket/folder/file".
+//
+// A folder is a common prefix of keys. It appears with its first file and disappears with its last one. Unlike on a
+// disk, rename() of a folder moves file by file, and a writer of append() keeps the whole text in memory and writes the
+// object again at each sync().
 #pragma once
 
 #include "base/store/objects/bucket.h"
@@ -26,8 +27,8 @@ class ObjectStore : public Store {
   bool renames_folders_at_once(const std::string&) override { return false; }
 };
 
-// Every object below the folder, or the one that the URL names; keys are complete. `unsafe`, if given,
-// receives those whose keys are not safe.
+// All objects of the bucket whose keys begin with `prefix`, sorted by key. ObjectInfo::key is the whole key. Objects
+// with keys that are not safe (is_safe_key) are left out; `unsafe` not null: receives them.
 Result<std::vector<ObjectInfo>> all_objects(Bucket& bucket, const std::string& prefix,
                                             std::vector<ObjectInfo>* unsafe = nullptr);
 

@@ -1,4 +1,4 @@
-// An object as a Writer: small ones in one request, others part by part.
+// Writes an object of an object store as a Writer. A small object is sent in one request, a large one in parts.
 #pragma once
 
 #include <deque>
@@ -16,8 +16,8 @@ class ObjectWriter : public Writer {
       : bucket_(bucket), key_(std::move(key)), condition_(std::move(condition)) {}
   ~ObjectWriter() override;
 
-  // Pieces of several parts' size are sent straight from `bytes`; smaller ones are collected, and
-  // sent in the background. A later call may return the Error of an earlier part.
+  // Sends whole parts directly from `bytes`. Smaller pieces are collected into parts, which are sent in the background,
+  // so write() or commit() may return the Error of an earlier part.
   Status write(std::span<const std::byte> bytes) override;
   Status sync() override { return Ok{}; }  // nothing is stored before commit()
   Status commit() override;

@@ -1,5 +1,6 @@
-// Every path that hone takes: plain paths and file:// on this machine, gs://, s3://, az://,
-// abfss:// and hf:// in object stores, http(s):// on the web.
+// The Store for every path that a user can give to hone: plain paths and file:// are files of this machine; gs://,
+// s3://, az:// and abfss:// are in object stores; hf:// is on the Hugging Face hub; http:// and https:// are on the
+// web. Error H0106 for other schemes. The other errors are those of the store of the path.
 //   Places places;
 //   FileStoreInstead everywhere(places);   // from here on file_store() and read_file() take URLs
 #pragma once
@@ -10,6 +11,7 @@ namespace hone {
 
 class Places : public Store {
  public:
+  // Plain paths go to `disk`, which must outlive the Places. Also makes read_file() read URLs through file_store().
   explicit Places(Store& disk = file_store());
   ~Places() override;
 
@@ -19,7 +21,8 @@ class Places : public Store {
   Result<std::unique_ptr<Writer>> create(const std::string& path) override;
   Result<std::unique_ptr<Writer>> create_new(const std::string& path) override;
   Result<std::unique_ptr<Writer>> append(const std::string& path) override;
-  Status rename(const std::string& from, const std::string& to) override;  // within one store
+  // Error H0106 if the two paths are in different stores.
+  Status rename(const std::string& from, const std::string& to) override;
   Status copy(const std::string& from, const std::string& to) override;
   Status remove(const std::string& path) override;
   Status remove_all(const std::string& path) override;

@@ -1,4 +1,4 @@
-// Copies files and folders between places, through file_store().
+// Copies files and folders within a Store, such as Places: also from a disk to an object store and back.
 #pragma once
 
 #include <functional>
@@ -10,39 +10,42 @@
 namespace hone {
 
 struct TransferFile {
-  std::string path;  // below the folder
+  std::string path;  // relative to the folder
   int64_t bytes = 0;
 };
-// Every file below a folder, sorted; a single file has the path "". Buckets hold keys that cannot be
-// paths of files: with a part that is empty, "." or "..", or of more than 255 bytes. `not_files`
-// receives them; null: they are an error, H0106.
+// All files below `folder`: in an object store sorted by path, elsewhere folder by folder in the order of names. If
+// `folder` is a file, the result is this file with the path "". A bucket may have keys that cannot be paths of files:
+// with a part that is empty, "." or "..", or longer than 255 bytes. `not_files` receives them; if it is null, they are
+// Error H0106.
 Result<std::vector<TransferFile>> files_below(Store& store, const std::string& folder,
                                               std::vector<TransferFile>* not_files = nullptr);
-// H0106 that names keys which were left out.
+// The Error H0106 with the names of keys that cannot be files.
 Error left_out(const std::string& folder, const std::vector<TransferFile>& not_files);
 
-// Whether two files are equal by size and checksum. False if a store knows no checksum of an object.
-// Errors: those of both stores.
+// Returns true if two files are equal by size and checksum; false also if an object store has no checksum of an object
+// to compare. Errors: those of both stores.
 Result<bool> have_same_bytes(Store& store, const std::string& a, const std::string& b);
 
-using OnBytes = std::function<void(int64_t bytes)>;  // called when more bytes are copied
+using OnBytes = std::function<void(int64_t bytes)>;  // called with the size of each copied block
 
-// Copies one file and returns its bytes; reading and writing overlap, in two blocks of 32 MiB. "-"
-// is standard input or output (throws OutputClosed if nobody reads it). Errors: those of both stores, H0104.
+// Copies one file and returns its size in bytes. Reading and writing overlap, with two blocks of up to 32 MiB in
+// memory. "-" is standard input as `from` and standard output as `to`; throws OutputClosed if writing to standard
+// output fails. Errors: those of both stores, H0104 if standard input cannot be read.
 Result<int64_t> copy_file(Store& store, const std::string& from, const std::string& to,
                           const OnBytes& on_bytes = {});
 
 struct TransferResult {
-  int64_t files = 0, bytes = 0;  // copied
-  int64_t same = 0, removed = 0;
-  // Not copied: keys that cannot be files, and on a disk those that are folders of others too.
+  int64_t files = 0, bytes = 0;   // the copied files and the sum of their sizes
+  int64_t same = 0, removed = 0;  // the files that were equal already, and those that were deleted
+  // Objects that were not copied: their keys cannot be paths of files, or on a disk they would be a file and a folder
+  // at once ("a" and "a/b").
   std::vector<TransferFile> not_files = {};
 };
-// Copies every file of the folder `from` to `to`.
+// Copies all files below the folder `from` to the folder `to`. Errors: those of both stores.
 Result<TransferResult> copy_folder(Store& store, const std::string& from, const std::string& to,
                                    const OnBytes& on_bytes = {});
-// Copies every file of the folder `from` to `to`. Files that are equal already (by size and
-// checksum, never by date) are skipped; `remove` deletes files that `from` lacks.
+// Makes the folder `to` equal to `from`: copies the files that differ by size or checksum (dates do not count), and
+// skips the others. `remove` true: deletes the files of `to` that `from` does not have. Errors: those of both stores.
 Result<TransferResult> sync_folder(Store& store, const std::string& from, const std::string& to,
                                    bool remove, const OnBytes& on_bytes = {});
 

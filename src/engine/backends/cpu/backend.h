@@ -1,4 +1,4 @@
-// The CPU backend: fused kernels for the composites, plain threaded loops for the primitives.
+// The CPU backend: fused kernels for composite ops such as attention, plain threaded loops for primitive ops.
 #pragma once
 
 #include <memory>
@@ -7,14 +7,14 @@
 
 namespace hone {
 
-// threads: 0 for all that this process may use. isa: "" for the best that this processor has, else
-// one of HONE_CPU_ISA's names, for the whole process. H1402: unknown, or not on this processor.
-// Its kernels decline with H1401.
+// Opens the backend. threads: 0 for all that this process may use. isa: the instruction set of the kernels (a name of
+// isa/isa.h), set for the whole process; "" leaves it as it is: HONE_CPU_ISA, else the best of this processor. H1402:
+// the instruction set is unknown, or this processor lacks it. choose() and kernel() decline nodes with H1401.
 Result<std::unique_ptr<Backend>> open_cpu_backend(int threads, const std::string& isa = "");
 
-// The needs of the CPU's kernels on a machine of this spec, with the instruction set in use here.
+// Chooses a node's kernel for a CPU of this spec, and the instruction set that this process uses. H1401: no kernel.
 Result<Choice> choose_cpu(const NodeView& n, const DeviceSpec& spec);
-// This machine, without its speed.
+// The facts of this machine's CPU, without its measured speeds. threads: 0 for all that this process may use.
 DeviceSpec cpu_spec(int threads);
 
 }  // namespace hone

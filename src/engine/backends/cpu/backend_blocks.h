@@ -1,4 +1,4 @@
-// Internal to the backend: operands of nodes whose weights are in blocks (engine/ops/block_schemes.h).
+// Internal to the backend: operands of nodes whose weight is quantized in blocks (engine/ops/block_schemes.h).
 #pragma once
 
 #include "engine/backends/cpu/backend_support.h"
@@ -6,13 +6,15 @@
 
 namespace hone::cpu {
 
-// The form of a matrix in the operands of dequantize, or of a product with a scheme; with pointers
-// once they are known.
+// The quantized matrix of a node: of dequantize, or of a matrix product with attribute `scheme`.
 struct BlockOperands {
-  Blocks blocks;
+  Blocks blocks;  // the format, without pointers to scales
+  // Indices of the operands scales, nested_scales and offset.
   size_t scales = 0, nested = 0, offset = 0;
-  bool beside = false, narrow = false;  // there are scales; in 8 bits
+  // beside: the scales are an operand, not inside the blocks. narrow: they are u8, with nested scales and an offset.
+  bool beside = false, narrow = false;
 
+  // The matrix with pointers to the scales of this call.
   Blocks of(const KernelArgs& a) const {
     Blocks b = blocks;
     if (!beside) return b;
@@ -24,7 +26,8 @@ struct BlockOperands {
   }
 };
 
-// kDeclined: there is no kernel for the scheme, or scales are not f32.
+// payload: the shape [rows, bytes of a row] of the quantized matrix. kDeclined (H1401): there is no kernel for the
+// scheme, or the scales are not f32.
 Result<BlockOperands> block_operands(const NodeView& n, const Shape& payload);
 
 }  // namespace hone::cpu

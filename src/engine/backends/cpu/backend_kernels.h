@@ -1,4 +1,4 @@
-// Internal to the backend: its table, from an op to the function that makes a kernel for a node.
+// Internal to the backend: functions that make the kernel of a node, by the node's op.
 #pragma once
 
 #include <functional>
@@ -8,29 +8,34 @@
 
 namespace hone::cpu {
 
+// An Error kDeclined (H1401) with the op's name and the reason.
 Error declined(const NodeView& n, const std::string& why);
 
-// A kernel for a node of `op`, for this number of threads; kDeclined where it cannot serve the
-// node's types or attributes.
+// Makes kernels for nodes of one op.
 struct Maker {
   std::string_view op;
+  // Makes the node's kernel for this number of threads. kDeclined: it does not support the node's types or attributes.
   std::function<Result<Kernel>(const NodeView& n, int threads)> make;
 };
 using Makers = std::vector<Maker>;
 
-// Makes a kernel for a node whose operands or results are kept in 16 bits from one for the same node
-// in f32, by `make`: between a cast of each operand and each result. Operands that a product rounds
-// are read as they are kept. An activation within a product is applied to what is kept.
+// Makes a kernel for a node with operands or results in bf16 or f16. `make` makes the f32 kernel of the same node;
+// operands are widened to f32 before it, and results are rounded after it. A 16-bit operand of a matrix product is not
+// widened if the product rounds its operands to that type anyway. The activation of a product is computed from the
+// product as rounded to 16 bits.
 Result<Kernel> through_f32(const NodeView& n, int threads,
                            Result<Kernel> (*make)(const NodeView& n, int threads));
 
-// The form of a product's operand, which may be kept in the type that it is rounded to.
+// The element type of a matrix product's operand: f32, or the type that the product rounds its operands to (attributes
+// `bf16`, `f16`). kDeclined: another type.
 Result<Element> rounded_operand(const NodeView& n, size_t operand);
 
-Result<Kernel> gather_blocks(const NodeView& n);  // embedding of a table in blocks
+Result<Kernel> gather_blocks(const NodeView& n);  // embedding from a quantized table
 
-// For an op that two lists name, the earlier list is asked first.
-Makers recurrent_makers();     // filters and states along a text
+// The makers of each kind of op. The backend asks the makers of an op in the order of matrix_makers(),
+// attention_makers(), disentangled_makers(), image_makers(), row_makers(), group_makers(), grouped_makers(),
+// update_makers(), recurrent_makers(), loop_makers(), and takes the first kernel.
+Makers recurrent_makers();     // causal convolutions and gated delta rules
 Makers matrix_makers();        // linear, dequantize, matmul, linear_cross_entropy
 Makers attention_makers();     // attention, its gradient, the cache
 Makers disentangled_makers();  // disentangled_attention, its gradient

@@ -1,4 +1,4 @@
-// Parts that the files with launches of attention share.
+// Code that the launches of attention (launch_attention.cc, launch_flash.cc) share.
 #pragma once
 
 #include "engine/backends/cuda/launch_tables.h"
@@ -6,32 +6,34 @@
 
 namespace hone::cuda {
 
-// Kernels: tiles in f32 (attention.cuh), tensor cores with operands of any type (warp_attention.cuh), tensor cores
-// with operands in 16 bits (flash_attention.cuh).
+// tiles: computes in f32 without tensor cores (attention.cuh). warps: tensor cores, operands of any type
+// (warp_attention.cuh). flash: tensor cores, operands in bf16 or f16 (flash_attention.cuh).
 enum class AttentionKernels { tiles, warps, flash };
 
-// Arguments that attention and its gradient both give to their kernels, and the offsets of the parts of a fused q.
+// The kernels that attention and its gradient use for a node, and their common arguments.
 struct AttentionLaunch {
   AttentionDims dims;
   Attention arguments;
-  int size;  // of the kernels: the next of 64 and 128
+  int size;  // channels of a head that the kernels are compiled for: dims.size rounded up to 64 or 128
+  // Bytes from q to k and to v in a row of a fused q, which holds all three; 0 if q is not fused.
   int64_t k_at = 0, v_at = 0;
-  bool is_random = false;
+  bool is_random = false;  // has dropout
   AttentionKernels kernels = AttentionKernels::tiles;
-  std::string types = {};  // in the names of kernels
-  std::string note = {};   // why not on tensor cores
+  std::string types = {};  // element types in the kernels' names, such as "f32_as_bf16"
+  std::string note = {};   // reason why tensor cores are not used; "": they are
 };
 
 inline int64_t tiles_of(int64_t tokens, int64_t tile) { return (tokens + tile - 1) / tile; }
-// An operand, or null.
+// Adds the operand of this name as an argument; a null pointer if the node has none, or `wanted` is false.
 void add_optional(Launch& l, const NodeView& n, const char* operand, bool wanted = true);
-// The operands q, k and v.
+// Adds the operands q, k and v as arguments.
 void add_qkv(Launch& l, const NodeView& n, const AttentionLaunch& d);
-// The operands rng, sample_ids and bias.
+// Adds the operands rng, sample_ids and bias as arguments; null pointers for those that are not used.
 void add_random(Launch& l, const NodeView& n, const AttentionLaunch& d);
-// The last of a gradient: dbias is the sum of the parts of `tiles` at `parts` in the workspace.
+// Makes the launch that sums the gradient of the bias: dbias is the sum over the rows of f32[tiles, bias_columns(d)],
+// which begins `parts` bytes into the workspace.
 Launch sum_bias_parts(const AttentionLaunch& d, int64_t parts, int64_t tiles);
-// The biases of all heads; 0: there are none.
+// The number of elements of the relative-position bias, for all heads together; 0: there is no bias.
 int64_t bias_columns(const AttentionLaunch& d);
 
 }  // namespace hone::cuda

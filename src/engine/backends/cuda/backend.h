@@ -1,4 +1,4 @@
-// Computes on an NVIDIA GPU: starts the kernels of ../kernels through a driver.
+// The backend of an NVIDIA GPU: runs the kernels of cuda/kernels and products of cuBLASLt through the CUDA driver.
 #pragma once
 
 #include <functional>
@@ -16,29 +16,32 @@
 namespace hone {
 
 struct CudaOptions {
-  std::string name = "cuda";
-  // Kernels of the lane host_compute; null: the lane has none.
+  std::string name = "cuda";  // Backend::name()
+  // Backend for the nodes of the lane host_compute; null: programs have none.
   std::shared_ptr<Backend> host = {};
-  std::optional<cuda::Blas> blas = {};     // none: products use hone's own kernels
-  std::optional<int64_t> blas_bytes = {};  // of its workspace; none: the device spec's
-  cuda::LoadNccl nccl = {};                // none: one rank
-  std::string folder = {};                 // keeps algorithms of products; "": none
-  bool tune = false;   // algorithms of products by their times, not the library's first
-  bool graphs = true;  // a run of a program is one call of the driver
-  int threads = 0;     // of the host; 0: all of this process
-  std::shared_ptr<void> owner = {};  // lives as long as the backend
+  std::optional<cuda::Blas> blas = {};     // cuBLASLt; none: products use hone's own kernels
+  std::optional<int64_t> blas_bytes = {};  // cuBLASLt's workspace; none: that of the device spec
+  cuda::LoadNccl nccl = {};                // loads NCCL; none: only one rank is supported
+  // Folder that keeps the chosen algorithms of cuBLASLt products; "": they are not kept.
+  std::string folder = {};
+  bool tune = false;   // take the fastest algorithm of a product; false: cuBLASLt's first proposal
+  bool graphs = true;  // record programs as CUDA graphs: a run is one call of the driver
+  int threads = 0;     // host threads; 0: all that this process may use
+  // An object that must live as long as the backend, such as an emulated driver.
+  std::shared_ptr<void> owner = {};
 };
 
-// Modules that have the kernels of these names, for an architecture ("sm_90a").
+// Returns modules that together contain the kernels of these names, compiled for an architecture such as "sm_90a".
 using KernelModules = std::function<Result<std::vector<cuda::KernelModule>>(
     const std::string& architecture, const std::set<std::string>& names)>;
 
-// Errors: H1342, H1344. Kernels are loaded when a program that needs them is compiled.
+// Opens GPU number `ordinal` (from 0, in the driver's order). Compiling a program loads the kernels that it needs.
+// Errors: H1342 the driver or cuBLASLt fails, H1344 the GPU is too old.
 Result<std::unique_ptr<Backend>> make_cuda_backend(const cuda::Driver& driver, int ordinal,
                                                    KernelModules modules,
                                                    const CudaOptions& options = {});
 
-// Makes the same choices without the GPU; assumes all libraries exist.
+// Returns Backend::choose() for a GPU that this machine need not have. It assumes that all libraries are installed.
 std::function<Result<Choice>(const NodeView& n)> choose_as_gpu(const DeviceSpec& spec);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// A GPU of the CUDA driver: memory of its own, a stream for each lane.
+// A GPU as a Device: memory on the GPU, and a CUDA stream for each lane.
 #pragma once
 
 #include <array>
@@ -16,16 +16,16 @@ namespace hone::cuda {
 class CudaDevice;
 class CudaQueue;
 
-// Work of a host function for a queue: a copy, or zeros, of bytes on disk.
+// Work on a disk block that a host function of a stream does.
 struct DiskWork {
   CudaQueue* queue = nullptr;
-  Copy copy = {};
-  bool once = true;  // not in a graph, which repeats it
+  Copy copy = {};    // the copy to do; `from` null: fill `to` with zeros
+  bool once = true;  // false: the work belongs to a CUDA graph, which repeats it
 };
 
-// A CUDA stream. Work is asynchronous; the device keeps the driver's first error. Host functions
-// that the stream calls read and write blocks on disk, through a piece of pinned memory if the
-// other side is on the device.
+// A CUDA stream. Work is asynchronous; the device keeps the driver's first error. Blocks on disk are
+// read and written by host functions that the stream calls. A copy between disk and device goes
+// through a buffer in pinned memory.
 class CudaQueue : public Queue {
  public:
   CudaQueue(CudaDevice& device, CUstream stream);
@@ -42,7 +42,8 @@ class CudaQueue : public Queue {
   CudaDevice& device() const { return device_; }
 
  private:
-  // Number of events. Old marks share an event with later ones; waiting for a later one is enough.
+  // Number of events, which marks use in turn. A wait for an old mark waits for a later mark of the same event, which
+  // is reached after the old one.
   static constexpr uint64_t kEvents = 256;
   CUevent event_of(uint64_t mark) const { return events_[mark % kEvents]; }
   void copy_memory(void* to, const void* from, int64_t bytes);
@@ -51,29 +52,30 @@ class CudaQueue : public Queue {
   static constexpr uint64_t kDiskWorks = 1 << 14;
   static constexpr int64_t kPieceBytes = 8 << 20;
   void give(const Copy& c);
-  void do_disk(const DiskWork& work);  // by the stream
+  void do_disk(const DiskWork& work);  // called by the stream's host function
 
   CudaDevice& device_;
   CUstream stream_;
   std::array<CUevent, kEvents> events_{};
   uint64_t marks_ = 0;
-  std::unique_ptr<Memory> piece_;
-  std::byte* piece_begin_ = nullptr;  // aligned for the disk
-  std::vector<DiskWork> works_;       // a ring
-  uint64_t given_ = 0;
-  std::atomic<uint64_t> done_ = 0;
+  std::unique_ptr<Memory> piece_;     // the buffer in pinned memory
+  std::byte* piece_begin_ = nullptr;  // its first address that is aligned for the disk
+  std::vector<DiskWork> works_;       // a ring buffer
+  uint64_t given_ = 0;                // works that were put into the ring
+  std::atomic<uint64_t> done_ = 0;    // works of the ring that are done
   DiskStream disk_stream_;
 };
 
 class CudaDevice : public Device {
  public:
-  // Retains the driver's primary context of a device. threads: of pool(); has_host_lane: kernels of
-  // the host run in parallel with the device's. Errors H1342, H1344.
+  // Retains the primary context of GPU number `ordinal`. threads: size of pool(); 0: all that this process may use.
+  // has_host_lane: nodes may run on the CPU in parallel with the GPU's. Errors: H1342 the driver fails, H1344 the GPU
+  // is too old.
   static Result<std::unique_ptr<CudaDevice>> open(const Driver& driver, int ordinal, int threads,
                                                   bool has_host_lane);
   ~CudaDevice() override;
   const DeviceSpec& spec() const override { return spec_; }
-  // Errors H1321, H1322.
+  // Errors: H1321 not enough memory, H1322 not enough disk.
   Result<std::unique_ptr<Memory>> allocate(Space space, int64_t bytes,
                                            const std::string& folder) override;
   Queue& queue(Lane lane) override;
@@ -83,30 +85,30 @@ class CudaDevice : public Device {
   int64_t taken_bytes() const override;
   std::string disk_access() const override { return disk_.how(); }
 
-  // Sets the context for a call from this thread, which may differ from the last one: a server's
-  // thread, or the one that ends it.
+  // The driver's functions. Makes the device's context current on the calling thread first, so any thread may use them.
   const Driver& driver() const {
     make_current();
     return driver_;
   }
   void make_current() const { driver_.cuCtxSetCurrent(context_); }
   DiskBlocks& disk() { return disk_; }
+  // Whether an address is in a block on disk, in a block on the GPU, or in a block of pinned host memory.
   bool is_on_disk(const void* at) const { return disk_.place_of(at).file >= 0; }
-  // Whether it is in memory of the driver, on the device or pinned.
   bool is_on_device(const void* at) const { return space_of(at) == Space::device; }
   bool is_pinned(const void* at) const { return space_of(at) == Space::host; }
   void add_block(const Memory& block, Space space);
   void remove_block(const Memory& block);
 
-  // Records work of queues from now on, for a graph that starts on the compute queue; `works` lives
-  // as long as the graph.
+  // Records the queues' work into a CUDA graph from now on, instead of running it. The graph starts on the compute
+  // queue. Work on disk blocks is put into `works`, which must live as long as the graph. Error H1342.
   Status begin_capture(std::deque<DiskWork>& works);
+  // Ends the recording. The caller destroys the graph. Error H1342: it cannot be recorded.
   Result<CUgraph> end_capture();
-  std::deque<DiskWork>* captured() const { return captured_; }
+  std::deque<DiskWork>* captured() const { return captured_; }  // null: nothing is recorded
 
-  // Called by check() and by nothing else, until it is set to null; keeps failures of messages between ranks.
+  // Sets a function that check() calls first; null removes it. It keeps failures of messages between ranks.
   void set_look(std::function<void()> look) { look_ = std::move(look); }
-  // Keeps the first failure for check().
+  // Keeps the first failure for check(). A result CUDA_SUCCESS is not a failure; `what`: the driver's function.
   void keep(CUresult result, std::string_view what);
   void keep(const Error& failure);
 
@@ -120,7 +122,7 @@ class CudaDevice : public Device {
 
   const Driver driver_;
   const CUdevice device_;
-  CUcontext context_ = nullptr;  // the primary one, once it is retained
+  CUcontext context_ = nullptr;  // the primary context; null until it is retained
   DeviceSpec spec_;
   ThreadPool pool_;
   DiskBlocks disk_;
@@ -128,7 +130,7 @@ class CudaDevice : public Device {
     const std::byte* end = nullptr;
     Space space = Space::host;
   };
-  std::map<const std::byte*, Block> blocks_;  // by their first addresses
+  std::map<const std::byte*, Block> blocks_;  // by first address
   std::array<std::unique_ptr<CudaQueue>, kLaneCount> queues_;
   std::deque<DiskWork>* captured_ = nullptr;
   std::function<void()> look_;

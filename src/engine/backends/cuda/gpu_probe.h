@@ -1,4 +1,4 @@
-// NVIDIA's GPUs by their driver, and whether kernels can be compiled for them, for `hone doctor`.
+// Lines of `hone doctor` about NVIDIA GPUs: those that the driver lists, and whether kernels can be compiled for them.
 #pragma once
 
 #include "base/core/probe.h"

@@ -6,9 +6,10 @@
 
 namespace hone::cuda {
 
-// Runs `list` directly the first time, so that libraries and the driver allocate what they need,
-// and records a second run as a graph for all later runs. A watched run always uses the list, and
-// waits for each node.
+// Wraps a node list of `programs` programs. The first run of a program runs `list` directly, so that
+// libraries and the driver allocate what they need, then records the list as a CUDA graph. Later runs
+// launch the graph. A run with a NodeWatch uses the list, and waits for each node. If the driver cannot
+// make a graph, all runs use the list and a warning says so.
 std::unique_ptr<Executable> make_graphs(CudaDevice& device, std::unique_ptr<Executable> list,
                                         size_t programs);
 

@@ -1,5 +1,5 @@
-// The CUDA backend's work for a node, as data: kernels of ../kernels by their names, with grids and
-// arguments. It is made without a device, and checked before one is used.
+// The CUDA backend's work for a node, as data: names of kernels (cuda/kernels), with grids and arguments.
+// Making it needs no GPU.
 #pragma once
 
 #include <cstring>
@@ -14,15 +14,17 @@
 
 namespace hone::cuda {
 
+// One argument of a kernel: the address of an operand, of a result or in the workspace, or a value.
 struct LaunchArgument {
   enum class Of { input, output, workspace, value };
   Of of = Of::value;
-  size_t index = 0;    // of the input or output
-  int64_t offset = 0;  // bytes from its beginning
-  std::vector<std::byte> value = {};
-  // Addresses in the value, by their place in it.
+  size_t index = 0;    // number of the operand or result
+  int64_t offset = 0;  // bytes from the beginning of the operand, result or workspace
+  std::vector<std::byte> value = {};  // the bytes of an argument by value
+  // An address inside `value`, such as a member of a struct. It is filled in when the kernel starts.
   struct Address {
-    size_t at = 0;
+    size_t at = 0;  // byte offset in `value`
+    // The address: as `of`, `index` and `offset` of LaunchArgument.
     Of of = Of::input;
     size_t index = 0;
     int64_t offset = 0;
@@ -49,14 +51,14 @@ struct LaunchArgument {
 };
 
 struct Launch {
-  std::string kernel;
+  std::string kernel;  // its name
   unsigned grid_x = 1, grid_y = 1, grid_z = 1;
   unsigned block_x = kBlock, block_y = 1;
   int shared_bytes = 0;  // dynamic shared memory
-  // Replaces the kernel, with arguments x, y, bias (or the sums that it makes), onto, z, workspace, pre. A kernel after
-  // it computes a gelu that the library lacks.
+  // Set: a cuBLASLt product runs instead of the kernel. `arguments` are then x, y, bias (or the result `sums`), onto,
+  // z, workspace and pre, in this order; see LibraryProduct.
   std::optional<LibraryProduct> library = {};
-  bool only_apart = false;  // skipped if its first two arguments are the same bytes
+  bool only_apart = false;  // a copy: skipped if its first two arguments are the same address
   std::vector<LaunchArgument> arguments = {};
 
   explicit Launch(std::string name) : kernel(std::move(name)) {}
@@ -64,6 +66,7 @@ struct Launch {
     arguments.push_back(std::move(a));
     return *this;
   }
+  // Each appends one argument: operand i, result k, the workspace, a null pointer, or a value.
   Launch& in(size_t i, int64_t offset = 0) { return argument(LaunchArgument::input(i, offset)); }
   Launch& out(size_t k, int64_t offset = 0) { return argument(LaunchArgument::output(k, offset)); }
   Launch& work(int64_t offset = 0) { return argument(LaunchArgument::work(offset)); }
@@ -72,12 +75,10 @@ struct Launch {
   Launch& value(T x) {
     return argument(LaunchArgument::of_value(x));
   }
-  // One thread for each of n elements, up to a sensible number; kernels stride over the rest.
-  Launch& over(int64_t n);
-  // The same where a block's turn has kMapped elements.
-  Launch& mapped(int64_t n);
-  // A block for each of n.
-  Launch& blocks(int64_t n);
+  // Each sets grid_x to at most 65,536 blocks; the kernel loops over the rest.
+  Launch& over(int64_t n);    // one thread for each of n elements
+  Launch& mapped(int64_t n);  // one block for each kMapped of n elements
+  Launch& blocks(int64_t n);  // n blocks
 };
 
 }  // namespace hone::cuda

@@ -1,12 +1,14 @@
-// Attention on tensor cores with operands in 16 bits.
+// Launches of attention on tensor cores with operands in bf16 or f16 (kernels/flash_attention.cuh).
 #pragma once
 
 #include "engine/backends/cuda/attention_launch.h"
 
 namespace hone::cuda {
 
-// Whether kernels of flash_attention.cuh take it, on tensor cores.
+// Whether these kernels support the node: a GPU with tensor cores is assumed.
 bool is_for_flash(const AttentionLaunch& d);
+// The launches of attention and of attention_grad. by_warp_groups: multiply by four warps together (wgmma of sm_90a).
+// kDeclined (H1401): the kernels cannot make the sums of rows that the gradient asks for.
 Launches flash_forward(const NodeView& n, const AttentionLaunch& d, bool by_warp_groups);
 Result<Launches> flash_gradient(const NodeView& n, const AttentionLaunch& d, bool by_warp_groups);
 

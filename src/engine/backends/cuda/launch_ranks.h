@@ -1,5 +1,5 @@
-// Collectives (engine/ops/collective_parts.h) on GPUs: messages by NCCL, and sums in the order of ranks by a kernel,
-// with the bits of the host's (engine/device/rank_kernels.h).
+// Kernels of collectives (engine/ops/collective_parts.h) on GPUs. NCCL sends the messages, and a kernel adds in the
+// order of the ranks. The results have the same bits as those on the CPU (engine/device/rank_kernels.h).
 #pragma once
 
 #include <string>
@@ -10,13 +10,14 @@
 namespace hone::cuda {
 
 inline bool is_collective(const NodeView& n) { return n.node.op->traffic != nullptr; }
-// Whether it exchanges messages.
+// Whether the node is a collective of more than one rank, which exchanges messages.
 bool joins_ranks(const NodeView& n);
 
 Choice gpu_rank_choice(const NodeView& n);
-// The kernel of its sums, or "".
+// The name of the kernel that adds the ranks' parts; "": the collective adds nothing.
 std::string rank_sum_kernel(const NodeView& n);
-// `comm`: null for nodes of one rank; `sum`: the kernel of rank_sum_kernel(). Both outlive the kernel.
+// Makes the kernel of a collective. comm: null for one rank. sum: the loaded kernel of rank_sum_kernel(), null for "".
+// `comm` and `sum` must outlive the result.
 Kernel gpu_rank_kernel(const NodeView& n, CudaDevice& device, RankComm* comm, CUfunction sum);
 
 }  // namespace hone::cuda

@@ -1,4 +1,4 @@
-// Tables of launches by op; the files of this room fill them.
+// The table from an op to the function that makes its launches, and helpers of the files launch_*.cc that fill it.
 #pragma once
 
 #include <algorithm>
@@ -9,33 +9,36 @@
 
 namespace hone::cuda {
 
-// Kernels in the order of their run; none if there is nothing to do.
+// The kernels of a node, in the order in which they run; empty if there is nothing to compute.
 struct Launches {
   std::vector<Launch> launches;
   int64_t workspace_bytes = 0;
-  int64_t product_bytes = 0;  // of products, after it
+  int64_t product_bytes = 0;  // workspace of matrix products, after the workspace_bytes
   std::string note = {};      // Choice::note
 };
 struct LaunchOptions {
-  bool library = false;       // products by cuBLASLt if it has them
-  int64_t library_bytes = 0;  // of its workspace
-  bool tensor_cores = false;  // those of sm_80 and later
-  bool warp_groups = false;   // products of four warps (sm_90a)
-  // Epilogues of the library multiply by slopes of activations. Before Hopper its products with them are slower than
-  // a kernel after them (llm.c, which fuses them on Hopper alone).
+  bool library = false;       // use cuBLASLt for the products that it supports
+  int64_t library_bytes = 0;  // workspace that cuBLASLt may use
+  bool tensor_cores = false;  // use tensor cores (sm_80 and later)
+  bool warp_groups = false;   // use products by four warps together (wgmma of sm_90a)
+  // Multiply by the derivative of gelu in a cuBLASLt epilogue. Before Hopper this is slower than a product and a kernel
+  // after it (llm.c too fuses them on Hopper alone).
   bool slopes = false;
 };
 
-// Those of a GPU with cuBLASLt.
+// The options for a GPU of this spec, with cuBLASLt.
 LaunchOptions launch_options(const DeviceSpec& spec);
 
+// The functions that make a node's launches, by op.
 using LaunchTable =
     std::map<std::string, std::function<Result<Launches>(const NodeView&)>, std::less<>>;
 
+// The table of all ops that have kernels.
 LaunchTable launch_table(const LaunchOptions& options);
-// An Error kDeclined if there is no kernel.
+// The launches of a node; workspace_bytes then includes product_bytes. kDeclined (H1401): there is no kernel.
 Result<Launches> launches_of(const LaunchTable& table, const NodeView& n);
 
+// Each adds the ops of one kind to the table.
 void add_elementwise(LaunchTable& t);
 void add_moves(LaunchTable& t);
 void add_sums(LaunchTable& t);
@@ -57,102 +60,109 @@ void add_products(LaunchTable& t, const LaunchOptions& options);
 void add_cross_entropy(LaunchTable& t, const LaunchOptions& options);
 void add_convs(LaunchTable& t, const LaunchOptions& options);
 
+// An Error kDeclined (H1401) with the op's name and the reason.
 Error no_kernel(const NodeView& n, std::string_view why);
 // Row-major strides, in elements.
 std::vector<int64_t> strides_of(const Shape& shape);
 
-// The kind of kernels/activations.cuh; kNoActivation: there is no such kind.
+// The number of an activation such as "relu" in kernels/activations.cuh; kNoActivation: there is no such kind.
 int activation_index(std::string_view kind);
 
-// z = act(x y + bias) + onto: x [m,k] (trans_x: [k,m]), y [k,n] (trans_y: [n,k]), rounded first.
+// A matrix product z = act(x y + bias) + onto, with x [m,k] (trans_x: [k,m]), y [k,n] (trans_y: [n,k]) and z [m,n].
 struct ProductForm {
-  DType x = DType::f32, y = DType::f32, z = DType::f32;
+  DType x = DType::f32, y = DType::f32, z = DType::f32;  // types in memory
   int64_t m = 0, n = 0, k = 0, batches = 1;
   bool trans_x = false, trans_y = false;
-  DType rounded = DType::f32;
-  int act = kNoActivation;  // of kernels/activations.cuh
-  bool slope = false;       // z = x y f'(pre) of gelu_tanh; by the library alone
-  // From a row of x, y and z as they are stored to the next, in elements; 0: one after the other.
+  DType rounded = DType::f32;  // x and y are rounded to this type first; f32: they are not rounded
+  int act = kNoActivation;     // activation_index()
+  // Computes z = (x y) * gelu_tanh'(pre), with the derivative, instead. cuBLASLt must support the product.
+  bool slope = false;
+  // Elements from a row of x, y and z to the next, as the matrix is stored; 0: rows without gaps.
   int64_t step_x = 0, step_y = 0, step_z = 0;
 };
-// pre: x y + bias, saved; with a slope an operand. sums: with a slope, of the rows of z, in its type. Absent ones are
-// null.
+// The addresses of a product; null for those that it does not have. pre: a result, x y + bias; an operand if `slope` is
+// set. sums: a result if `slope` is set, the sums [n] over the rows of z, in the type of z.
 struct ProductArguments {
   LaunchArgument x, y, bias = LaunchArgument::null(), onto = LaunchArgument::null(),
                        pre = LaunchArgument::null(), z, sums = LaunchArgument::null();
 };
-// The gradient of an activation of the node's attribute `kind`, result 0 of the node, with its attributes `remade` and `sums`:
-// of x with the gradient dy of the same type, over which it may be written. Parts of sums are at the beginning of the
-// workspace. False: there is no kernel.
+// Adds the launches of an activation's gradient. The activation is attribute `kind` of the node, x its input, and dy
+// the gradient of its result. x, dy and result 0, the gradient of x, have the same type; result 0 may be written over
+// dy. Attributes `sums` and `remade` add the node's further results. Partial sums are at the beginning of the
+// workspace. False: there is no kernel, and nothing was added.
 bool add_activation_grad(Launches& all, const NodeView& n, const LaunchArgument& x,
                          const LaunchArgument& dy);
-// A product and a separate gelu, if the library cannot fuse them.
+// Splits a cuBLASLt product with gelu into a product and a kernel that computes the gelu.
 std::vector<Launch> without_gelu(const Launch& l);
-// Adds the launches of a product; `all` has its own workspace already.
+// Adds the launches of a product: by cuBLASLt if it is enabled and supports the product, else by hone's own kernel.
+// Its workspace follows the all.workspace_bytes that are already in use.
 void add_product(Launches& all, const ProductForm& form, const ProductArguments& arguments,
                  const LaunchOptions& options);
 
-// Elements from a row of a matrix in 16 bits to the next, so that each begins at an address that
-// tensor cores read at full speed: `columns` of them, or the next multiple of 64.
+// Elements from a row of a matrix in 16 bits to the next, so that each row begins at an address that
+// tensor cores read at full speed: `columns` if that is a multiple of 8, else the next multiple of 64.
 inline int64_t padded_row(int64_t columns) {
   return columns % 8 == 0 ? columns : (columns + 63) / 64 * 64;
 }
-// Changes the type of `count` elements; with `most` above 0, larger values become that one.
+// Converts `count` elements. most > 0: finite values are clamped to [-most, most].
 Launch cast_launch(DType from, DType to, const LaunchArgument& in, const LaunchArgument& out,
                    int64_t count, double most = 0);
-// Copies a matrix [rows,columns] to one of out_rows rows that begin `step` elements apart.
+// Converts a matrix [rows,columns] into one of `out_rows` rows that begin `step` elements apart. Added elements are 0.
 Launch pad_launch(DType from, DType to, const LaunchArgument& in, const LaunchArgument& out,
                   int64_t rows, int64_t columns, int64_t out_rows, int64_t step);
 
-// The product of a linear of few rows, which reads the weight as it is stored. An Error kDeclined if there is no such
-// kernel.
+// The launches of a linear with at most kMostFewRows rows, which read the weight as it is stored. kDeclined (H1401):
+// there is no such kernel.
 Result<Launches> few_rows(const NodeView& n);
-// Widens the weight of a node with attribute scheme, which is in blocks, to a matrix of that type.
+// Dequantizes the weight of a node with attribute `scheme` into a matrix of `type` (f32 or bf16) at `to`. kDeclined:
+// there is no kernel for the scheme or the type.
 Result<Launch> widen_launch(const NodeView& n, const Type& type, const LaunchArgument& to);
-// Adds widen_launch() as the first of `all`, before a product; the matrix is at the beginning of
-// the workspace. Returns the type of the matrix, which is the product's operand type.
+// Adds widen_launch() as the first of `all`, before a product; the matrix is at the beginning of the workspace. x: the
+// type of the other operand. rounded: as in ProductForm. Returns the type of the matrix. kDeclined: as widen_launch().
 Result<DType> add_widened(Launches& all, const NodeView& n, DType x, DType rounded);
 
-// bitsandbytes' numbers of 8 bits.
+// The 256 values of bitsandbytes' 8-bit codes (base/core/dynamic_map.h).
 Map map_of(bool is_signed);
 
-// Sums over the rows of a matrix have parts. Their number depends only on the rows, and so do the
-// bits.
+// Sums over the rows of a matrix are computed in parts: partial sums f32[row_parts_of(rows), columns] at the beginning
+// of the workspace. The number of parts depends on `rows` alone, so the bits of the sums do too.
 int64_t row_parts_of(int64_t rows);
 int64_t row_part_bytes(int64_t rows, int64_t columns);
+// A launch of a kernel that makes the parts; the caller adds the arguments.
 Launch row_part_launch(const std::string& kernel, int64_t rows, int64_t columns);
-// Adds these parts, from the beginning of the workspace, and `onto`.
+// A launch that adds the parts and writes out [columns] of type `to`. onto: null, or [columns] that is added too.
 Launch add_parts_launch(DType to, const LaunchArgument& onto, const LaunchArgument& out,
                         int64_t rows, int64_t columns);
-// The sums of the rows of x, of such a type, as two launches. They share the workspace with those before.
+// Appends two launches that sum the rows of x, a matrix of `type`, into out [columns]. They use the beginning of the
+// workspace, which launches before them may use too.
 void append_row_sums(Launches& all, const Type& type, const LaunchArgument& x,
                      const LaunchArgument& onto, DType to, const LaunchArgument& out);
-// Whether a launch has parts for this many columns.
+// Whether row_part_launch() supports this number of columns.
 bool has_row_parts(int64_t columns);
 
 // Copies operand i to result k unless they share storage.
 Launch copy_if_apart(const NodeView& n, size_t i, size_t k);
-// Rows of the table that is operand 0, by the ids in operand 1.
+// Gathers the rows of operand 0, a table, whose ids are in operand 1.
 Result<Launches> gather_rows(const NodeView& n);
-// Rounds the bytes of a part of a workspace up, so that the next one is aligned.
+// Rounds the bytes of a part of a workspace up to a multiple of 256, so that the next part is aligned.
 inline int64_t whole_part(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
 inline Launches one(Launch launch) { return {{std::move(launch)}}; }
-// "exp_f32": a kernel of an element type.
+// The name of a kernel with its element type ("exp_f32"), or with its element size in bytes ("fill_4").
 inline std::string kernel_of(std::string_view name, DType t) {
   return fmt::format("{}_{}", name, name_of(t));
 }
 inline std::string kernel_of_size(std::string_view name, DType t) {
   return fmt::format("{}_{}", name, size_of(t));
 }
-// A float type as an argument.
+// A float type as an argument of a kernel.
 inline Element element_of(DType t) {
   return t == DType::f64    ? Element::f64
          : t == DType::bf16 ? Element::bf16
          : t == DType::f16  ? Element::f16
                             : Element::f32;
 }
-// The float types of fused kernels; f64 is decomposed.
+// Whether fused kernels support the type: f32, bf16 and f16. Ops in f64 are decomposed.
 inline bool is_fused(DType t) { return is_float(t) && t != DType::f64; }
 // Whether `t` is one of `types`.
 inline bool is_one_of(DType t, std::initializer_list<DType> types) {

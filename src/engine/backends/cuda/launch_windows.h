@@ -1,4 +1,4 @@
-// The argument of kernels over windows of images: pools, and convolutions before their channels.
+// The argument `Conv` for kernels over windows of images: pools, and convolutions.
 #pragma once
 
 #include "engine/backends/cuda/kernels/arguments.h"
@@ -6,7 +6,8 @@
 
 namespace hone::cuda {
 
-// Every dimension fits 32 bits. The windows have as many channels as the images.
+// Fills in everything but the channels of groups. All dimensions must fit into 32 bits. to_channels is set to the
+// channels of the images.
 inline Conv windows_of(const WindowDims& d) {
   const auto i = [](int64_t v) { return static_cast<int>(v); };
   Conv c{};

@@ -8,9 +8,10 @@
 
 namespace hone::cuda {
 
-// All kernels for each architecture ("sm_90"; "here": those of this machine's GPUs, which may be none),
-// into the folder where runs look for them (KernelCompiler::kernels_for). Returns the architectures. Errors
-// H1342, H1343.
+// Compiles all kernels for each architecture into the folder where runs look for them
+// (KernelCompiler::kernels_for). An architecture is a name such as "sm_90a", or "here": those of this machine's
+// GPUs, which may be none. Returns the names of the architectures. Errors: H1342 the driver fails, H1343 NVRTC is
+// missing or fails; errors of writing the folder.
 Result<std::vector<std::string>> prepare_kernels(const std::vector<std::string>& architectures);
 
 }  // namespace hone::cuda

@@ -1,4 +1,4 @@
-// Times the algorithms of a product on the device, on operands of its own.
+// Times one algorithm of a cuBLASLt product on the GPU.
 #pragma once
 
 #include "engine/backends/cuda/device.h"
@@ -6,8 +6,8 @@
 
 namespace hone::cuda {
 
-// Takes the operands' memory while it runs, before a session allocates its own. Errors H1321 (there
-// is not enough), H1342.
+// The mean seconds of one run of the product. It allocates operands for itself and frees them, so it must run before a
+// session takes the GPU's memory. Errors: H1321 not enough memory, H1342 cuBLASLt fails.
 Result<double> product_seconds(CudaDevice& device, const LtProduct& product);
 
 }  // namespace hone::cuda

@@ -15,20 +15,22 @@
 
 namespace hone::cuda {
 
-// Loads NCCL for the ranks of a group. Error H1346.
+// Loads NCCL for the ranks of a group. Error H1346: it is not installed.
 using LoadNccl = std::function<Result<Nccl>(Group&)>;
 
 class RankComm {
  public:
-  // Every rank of the group calls it, and waits for the others. Errors: H1346, H1342, those of the group.
+  // Connects the GPUs of all ranks. Every rank of the group must call it; each waits for the others. Errors: H1346 NCCL
+  // is not installed, H1342 NCCL fails, errors of the group.
   static Result<std::unique_ptr<RankComm>> connect(CudaDevice& device, const LoadNccl& load,
                                                    Group& group);
   ~RankComm();
 
-  // Gives messages between device memory of ranks of the group to the queue; those of no bytes are skipped.
+  // Puts messages between the GPUs' memory into the queue and returns at once. Messages of 0 bytes are skipped. The
+  // device keeps a failure (Device::keep_failure).
   void exchange(std::span<const Send> sends, std::span<const Receive> receives, CudaQueue& queue);
-  // The device keeps the first failure of messages that are under way, and of the group. Messages that wait
-  // end then. Any thread.
+  // Checks the messages under way and the group. The device keeps the first failure, and messages that wait for a rank
+  // are ended. Any thread may call.
   void look();
 
  private:
@@ -44,7 +46,8 @@ class RankComm {
   std::mutex looking_, mutex_;
   std::condition_variable end_;
   bool is_over_ = false;
-  std::thread thread_;  // looks regularly: a host that waits for a stream does not
+  // Calls look() every 100 ms, because a host thread that waits for a stream does not.
+  std::thread thread_;
 };
 
 }  // namespace hone::cuda

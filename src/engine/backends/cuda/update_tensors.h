@@ -1,4 +1,4 @@
-// Tensors that one launch of update.cuh or lamb.cuh updates, and the powers of beta before such launches.
+// Arguments of the optimizer kernels of update.cuh and lamb.cuh, one launch of which updates several tensors.
 #pragma once
 
 #include <array>
@@ -7,22 +7,23 @@
 
 namespace hone::cuda {
 
-// One of the tensors that a node updates: its elements [first, first + size), to which its states
-// belong.
+// The part of a tensor that a node updates: elements [first, first + size). The optimizer states have `size` elements.
 struct UpdatedPart {
-  size_t i = 0, g = 0;
+  size_t i = 0, g = 0;  // numbers of the operands with the weight and the gradient
   int64_t first = 0, size = 0;
 };
 
-// The argument of a launch, whose addresses are filled in when it starts.
+// Collects the tensors of one launch. The node must outlive the object.
 class UpdateTensors {
  public:
+  // Sets the types of weights and gradients to those of `first`. add() must still be called for it.
   UpdateTensors(const NodeView& n, const UpdatedPart& first, const Update& rule);
-  // Whether there is room, and the part has the types of the others.
+  // Whether fewer than kMostUpdated tensors were added, and the part's types are those of `first`.
   bool takes(const UpdatedPart& part) const;
-  // lists: which list of states each of the kernel's three is; -1: none.
+  // Adds a tensor. lists[s]: the number of the node's list of states that is states[s] of the kernel; -1: none.
   void add(const UpdatedPart& part, const Update& u, const std::array<int, 3>& lists);
 
+  // The struct Updates; its addresses are filled in when the kernel starts.
   LaunchArgument argument() const;
   DType weights() const { return p_; }
   DType gradients() const { return g_; }
@@ -38,7 +39,7 @@ class UpdateTensors {
   std::vector<LaunchArgument::Address> addresses_;
 };
 
-// Makes beta1^step and beta2^step, kPowerBytes at the beginning of the workspace.
+// Computes beta1^step and beta2^step in f64 for later launches, as the first kPowerBytes of the workspace.
 constexpr int64_t kPowerBytes = 2 * sizeof(double);
 Launch powers_launch(const NodeView& n);
 

@@ -1,5 +1,5 @@
-// The CPU's kernels on memory that host code may not touch. Tests use it on machines without a GPU:
-// engine and tasks must treat it like a device with memory of its own.
+// A backend that runs the CPU's kernels on memory that other host code cannot touch. Tests use it on machines
+// without a GPU: code that forgets to copy between host and device memory crashes.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,9 @@
 
 namespace hone {
 
-// Wraps a backend of the host. An address of far memory is reserved and never mapped: host code
-// that reads or writes it dies at once. Kernels and copies of its queue reach the bytes.
+// Wraps a backend whose device is the host. Addresses of device memory are reserved but never mapped, so host code
+// that reads or writes them gets a segmentation fault. Only the kernels and copies of the device's queues reach the
+// bytes.
 std::unique_ptr<Backend> make_far_backend(std::unique_ptr<Backend> host);
 
 }  // namespace hone

@@ -1,24 +1,23 @@
-// The backend that computes nothing. It accepts the nodes of the backend that it stands for and
-// needs the same scratch memory, so that a run can be planned on a machine that could never hold
-// it.
+// The backend that computes nothing. It stands for another backend: it accepts the same nodes and
+// asks for the same scratch memory, so a run can be planned on a machine that is too small for it.
 #pragma once
 
 #include "engine/device/backend.h"
 
 namespace hone {
 
-// Chooses kernels for a device that need not be here.
+// Backend::choose() for a device that this machine need not have.
 using Chooser = std::function<Result<Choice>(const NodeView& n)>;
-// Backend::join of that device; null: it joins nothing.
+// Backend::join() for this kind of device; null: no nodes are joined.
 using Joiner = bool (*)(Program& p);
 
 class NullBackend : public Backend {
  public:
-  // Accepts every op without scratch.
+  // Accepts every op, without scratch memory.
   NullBackend() = default;
-  // Accepts what `like` accepts, which must outlive it.
+  // Accepts the nodes that `like` accepts. `like` must outlive this object.
   explicit NullBackend(const Backend* like) : like_(like) {}
-  // Accepts what the chooser accepts for the device.
+  // Accepts the nodes that the chooser accepts; spec() returns `spec`.
   NullBackend(Chooser chooser, DeviceSpec spec, Joiner joiner = nullptr)
       : chooser_(std::move(chooser)), joiner_(joiner), spec_(std::move(spec)) {}
 

@@ -1,4 +1,4 @@
-// Tensors as lists of doubles, and the tables of primitives.
+// Internal to the reference backend: tensors as lists of doubles, and the table from an op to its function.
 #pragma once
 
 #include <map>
@@ -11,18 +11,20 @@ namespace hone::reference {
 
 using Numbers = std::vector<double>;
 
+// Converts a row-major tensor of any dtype to doubles, in the order of its elements.
 Numbers load(const void* data, const Type& type);
-void store(const Numbers& values, void* data, const Type& type);  // rounds to nearest even
+// Converts doubles back to the tensor's dtype; floats are rounded to nearest even.
+void store(const Numbers& values, void* data, const Type& type);
 
-// The facts from which a primitive is made: its operand and result types (absent operands: an empty
-// type).
+// The types and attributes of the node that a function computes.
 struct Call {
-  Types in, out;
+  Types in, out;  // one for each operand and result; an empty type for an operand that is absent
   Attrs attrs;
 };
 using Function = std::function<void(const Call&, const KernelArgs&)>;
-using Table = std::map<std::string, Function, std::less<>>;
+using Table = std::map<std::string, Function, std::less<>>;  // by the op's name
 
+// Each adds the ops of one kind to the table.
 void add_elementwise(Table&);
 void add_shapes(Table&);
 void add_sums(Table&);
@@ -32,7 +34,8 @@ void add_dynamic_codes(Table&);
 void add_blocks(Table&);
 void add_recurrent(Table&);
 
-// Philox4x32-10 and the key of a dropout, written apart from base/core/philox.cc.
+// The random generator Philox4x32-10: the block of a counter under a key. It shares no code with base/core/philox.cc,
+// so that a test compares two implementations.
 struct Words {
   uint32_t w[4];
 };

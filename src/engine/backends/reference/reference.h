@@ -1,13 +1,13 @@
 // The reference backend: plain loops over primitives, computed in double, single-threaded. Slow on
-// purpose; every other backend is compared with it. Composites are declined, so that lowering
-// decomposes them.
+// purpose; every other backend is compared with it. It declines (H1401) ops that have a decomposition,
+// so that lower() decomposes them.
 #pragma once
 
 #include "engine/device/backend.h"
 
 namespace hone {
 
-const Backend& reference_backend();  // one for the process
-std::unique_ptr<Backend> make_reference_backend();
+const Backend& reference_backend();                 // the one object that the process shares
+std::unique_ptr<Backend> make_reference_backend();  // a new object
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// Compiles programs for TPUs that are not here: libtpu has the compiler of each generation and needs
-// no TPU for it. It says exactly what memory a program takes.
+// Compiles programs for TPUs that this machine does not have. libtpu contains the compiler of each TPU generation,
+// and reports the exact memory of a program.
 //   const auto v5e = HONE_TRY(AheadCompiler::open("v5e:1x1"));
 //   const CompiledMemory m = HONE_TRY(v5e->compile(write_module(program).text));
 #pragma once
@@ -10,14 +10,15 @@ namespace hone::xla {
 
 class AheadCompiler {
  public:
-  // `topology` as libtpu names it: a generation and the chips of a slice. Errors: H1361 libtpu is not
-  // installed, H1363 it does not know the topology.
+  // Loads libtpu. topology: libtpu's name of a slice, such as "v5e:1x1": a generation and a grid of chips. Errors:
+  // H1361 libtpu is not installed, H1363 libtpu does not know the topology.
   static Result<std::unique_ptr<AheadCompiler>> open(const std::string& topology);
   ~AheadCompiler();
   AheadCompiler(const AheadCompiler&) = delete;
 
-  // For one device of the slice, or as replicas on all of them. H1363: the program does not compile, or does not
-  // fit into the memory of the device.
+  // Compiles a StableHLO module and returns the memory that it takes on each device. replicas: the number of devices of
+  // the slice that run the module together, 1 or all. H1363: the module does not compile, or does not fit into the
+  // memory of a device.
   Result<CompiledMemory> compile(const std::string& text, int replicas = 1) const;
   const Plugin& plugin() const { return *plugin_; }
 

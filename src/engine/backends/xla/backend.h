@@ -1,5 +1,5 @@
-// The backend of PJRT plug-ins: TPUs, and the CPU for tests. It takes whole programs:
-// composites by their decompositions, each program as one StableHLO module.
+// The backend of PJRT plug-ins: TPUs, and the CPU for tests. It compiles whole programs, each as one
+// StableHLO module. Most composite ops are decomposed first.
 #pragma once
 
 #include "engine/backends/xla/plugin.h"
@@ -8,28 +8,32 @@
 namespace hone::xla {
 
 struct BackendSettings {
-  std::string name;  // of the backend and of its device
+  std::string name;  // the name of the backend and of its device: "tpu", "xla_cpu"
   Platform platform = Platform::cpu;
-  int threads = 0;  // of the host
-  int ordinal = 0;  // of the device
-  // With several ranks, which are threads of this process, `ordinal` is this one's number. Each opens a
-  // backend, and programs with collectives run on the devices of all (together.h).
+  int threads = 0;  // host threads; 0: all that this process may use
+  int ordinal = 0;  // number of the device, from 0, in the plug-in's order
+  // Number of ranks that run as threads of this process. With more than 1, each rank opens a backend with its own
+  // number as `ordinal`, and programs with collectives run on the devices of all ranks (together.h).
   int ranks = 1;
   std::string cache = "";   // folder for compiled programs; "": they are not kept
-  double keep_after_s = 1;  // programs whose compilation took less are not kept
+  double keep_after_s = 1;  // programs that compile in fewer seconds are not kept
 };
 
-// Errors: H1361, H1362, H1363. Its choose() and kernel() decline nodes by H1401.
+// Opens the backend. choose() and kernel() decline nodes with H1401. Errors: H1361 there is no usable plug-in, H1362
+// there is no such device, H1363 the plug-in fails.
 Result<std::unique_ptr<Backend>> open_backend(const BackendSettings& settings);
 
-// Accepts the nodes of a plan: the primitives that are written, collectives too.
+// Backend::choose() for a plan, without a device: accepts the ops that can be written in StableHLO, with collectives.
+// H1401: the op is decomposed or not supported.
 Result<Choice> choose_planned(const NodeView& n);
 
-// Opens libtpu and counts the TPUs (cores of v2 and v3) that this process may use. H1361, H1362, H1363.
+// Opens libtpu and counts the TPUs that this process may use (cores of v2 and v3, chips of later ones). cache: as in
+// BackendSettings. Errors: those of open_backend().
 Result<int> tpus_here(const std::string& cache);
 
-// Programs that this backend has compiled so far.
+// The number of programs that the backend has compiled so far, and that it loaded from the cache folder instead. A Bug
+// for a backend of another kind.
 int64_t compiles_of(const Backend& backend);
-int64_t loads_of(const Backend& backend);  // from the folder
+int64_t loads_of(const Backend& backend);
 
 }  // namespace hone::xla

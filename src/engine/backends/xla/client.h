@@ -1,4 +1,4 @@
-// A client of a PJRT plug-in: its devices, buffers on one of them, and compiled programs.
+// A client of a PJRT plug-in: the plug-in's devices, arrays on a device, and compiled programs.
 #pragma once
 
 #include <deque>
@@ -15,7 +15,7 @@ namespace hone::xla {
 
 class Client;
 
-// An array on the device. Empty after it was donated.
+// Owns an array on a device; false: it owns none. The client must outlive it.
 class Buffer {
  public:
   Buffer() = default;
@@ -31,17 +31,22 @@ class Buffer {
   pjrt::Buffer* raw_ = nullptr;
 };
 
+// A compiled program. The client must outlive it.
 class Compiled {
  public:
+  // Takes ownership of `raw`.
   Compiled(const Client& client, pjrt::LoadedExecutable* raw) : client_(client), raw_(raw) {}
   ~Compiled();
   Compiled(const Compiled&) = delete;
-  // Runs on the device and waits for it. `outputs`: a place for each result.
+  // Runs the program on the device of this number and waits for its end. outputs: receives one new array for each
+  // result, which the caller owns. Error H1363: the program fails.
   Status run(int device, std::span<pjrt::Buffer* const> arguments,
              std::span<pjrt::Buffer*> outputs) const;
-  // Runs the replicas on the devices of their numbers: `arguments` and `outputs` by replica.
+  // Runs replica r on device r, for all r, and waits for all of them. arguments[r], with argument_count arrays, and
+  // outputs[r] are those of replica r. Error H1363.
   Status run_replicas(std::span<pjrt::Buffer* const* const> arguments, size_t argument_count,
                       std::span<pjrt::Buffer** const> outputs) const;
+  // The compiler's memory report. Error H1363.
   Result<CompiledMemory> memory() const;
 
  private:
@@ -51,14 +56,15 @@ class Compiled {
 };
 
 struct ClientSettings {
-  int devices = 0;          // that a plug-in for the CPU makes; 0: as many as it likes
+  int devices = 0;          // number of devices that a plug-in for the CPU makes; 0: its default
   std::string cache = "";   // folder for compiled programs; "": they are not kept
-  double keep_after_s = 1;  // programs whose compilation took less are not kept
+  double keep_after_s = 1;  // programs that compile in fewer seconds are not kept
 };
 
+// Its functions may be called from several threads.
 class Client {
  public:
-  // H1363.
+  // Opens the plug-in's platform. Error H1363: the plug-in fails.
   static Result<std::unique_ptr<Client>> open(std::shared_ptr<const Plugin> plugin,
                                               const ClientSettings& settings = {});
   ~Client();
@@ -66,30 +72,35 @@ class Client {
 
   const Plugin& plugin() const { return *plugin_; }
   const std::string& platform() const { return platform_; }  // "cpu", "tpu"
+  // The integers to use in programs for this platform.
   Integers integers() const {
     return platform_ == "tpu" ? Integers::of_32_bits : Integers::of_64_bits;
   }
   const std::string& platform_version() const { return platform_version_; }
-  const std::vector<std::string>& device_kinds() const { return kinds_; }  // by ordinal
-  // H1362: there are fewer devices.
+  // The name of each device's kind, such as "TPU v2", by ordinal.
+  const std::vector<std::string>& device_kinds() const { return kinds_; }
+  // Checks that a device of this ordinal exists. Error H1362: there are fewer devices.
   Status expect_device(int ordinal) const;
-  int64_t memory_bytes(int device) const;  // 0: not known
+  int64_t memory_bytes(int device) const;  // 0: unknown
   pjrt::Device* device(int ordinal) const { return devices_[static_cast<size_t>(ordinal)]; }
 
+  // Copies a row-major tensor to a device, and waits. Error H1363.
   Result<Buffer> upload(int device, const void* data, const Type& type) const;
+  // Copies an array of `bytes` bytes to the host, and waits. Error H1363.
   Status download(const Buffer& from, void* to, int64_t bytes) const;
-  // A module of StableHLO text, whose replicas are for the first devices. A text that is in use, or one of the last kRecent, is not compiled
-  // again, and neither is one whose program is in the folder.
+  // Compiles a module of StableHLO text. replicas above 1: the module runs on the first `replicas` devices together. A
+  // program that is still in use, one of the last kRecent, and one in the cache folder are not compiled again. Error
+  // H1363: it cannot be compiled.
   Result<std::shared_ptr<const Compiled>> compile(const std::string& text, int replicas = 1) const;
   static constexpr size_t kRecent = 16;
-  int64_t compiles() const;  // done so far
-  int64_t loads() const;     // of programs from the folder
+  int64_t compiles() const;  // programs compiled so far
+  int64_t loads() const;     // programs loaded from the folder so far
 
  private:
   Client() = default;
   Result<pjrt::LoadedExecutable*> compile_now(const std::string& text,
                                               const std::string& options) const;
-  // Null: the folder has none that the plug-in takes.
+  // Loads the program from the folder. Null: it is not there, or the plug-in refuses it.
   pjrt::LoadedExecutable* load(const std::string& text, const std::string& options) const;
   void keep(const std::string& text, const std::string& options,
             pjrt::LoadedExecutable* made) const;
@@ -98,11 +109,11 @@ class Client {
   std::vector<pjrt::Device*> devices_;
   std::string platform_, platform_version_;
   std::vector<std::string> kinds_;
-  std::vector<int64_t> ids_;  // by ordinal
+  std::vector<int64_t> ids_;  // the plug-in's ids of the devices, by ordinal
   ExecutableCache cache_{"", ""};
   double keep_after_s_ = 0;
   mutable std::mutex mutex_;
-  mutable std::map<uint64_t, std::weak_ptr<const Compiled>> compiled_;  // by hash of the text
+  mutable std::map<uint64_t, std::weak_ptr<const Compiled>> compiled_;  // by hash
   mutable std::deque<std::shared_ptr<const Compiled>> recent_;
   mutable int64_t compiles_ = 0, loads_ = 0;
 };

@@ -1,4 +1,4 @@
-// The options of a compilation, and the facts that it reports.
+// The options of a compilation by a PJRT plug-in, and the memory that the compiler reports.
 #pragma once
 
 #include <span>
@@ -9,27 +9,29 @@
 namespace hone::xla {
 
 struct CompileSettings {
-  // One is for any device; several are for the devices with these ids, or for those of the compiler's
-  // choice.
+  // Number of devices that run the program together. A program for 1 can run on any device.
   int replicas = 1;
+  // The plug-in's ids of the replicas' devices, by replica; empty: the compiler chooses.
   std::span<const int64_t> device_ids = {};
-  bool tpu = false;  // equal operations of layers share their code, which the compiler else repeats
+  // Sets libtpu's own options: equal operations share their code, which the compiler otherwise repeats for each layer,
+  // and only small sums over ranks are combined.
+  bool tpu = false;
 };
 
-// A serialized CompileOptionsProto (xla/pjrt/proto/compile_options.proto): one partition.
+// A serialized CompileOptionsProto (xla/pjrt/proto/compile_options.proto), for one partition.
 std::string compile_options(const CompileSettings& settings);
-// Writes the text of a program that is compiled into the folder that HONE_XLA_DUMP names, if it is set. H1363: the
-// file cannot be written.
+// Writes a program's text into the folder that the variable HONE_XLA_DUMP names; does nothing if it is unset. H1363:
+// the file cannot be written.
 Status dump_text(const std::string& text);
-// `text` must outlive it.
+// The argument for a plug-in's compiler. `text` must outlive it.
 pjrt::SourceText source_of(const std::string& text);
-// Memory of one compiled program, by the compiler.
+// Device memory of a compiled program, by the compiler. alias_bytes: results that are written over arguments.
 struct CompiledMemory {
   int64_t code_bytes = 0, argument_bytes = 0, output_bytes = 0, alias_bytes = 0,
           temporary_bytes = 0;
 };
 
-// Reads the facts of an executable and destroys it.
+// Reads the memory of an executable and destroys the executable. H1363: the plug-in cannot tell it.
 Result<CompiledMemory> memory_of(const Plugin& plugin, pjrt::Executable* executable);
 
 }  // namespace hone::xla

@@ -1,8 +1,8 @@
-// The device of a PJRT client. Its arrays have no addresses, but hone's plan gives states places
-// in one arena: the arena is a range of host addresses whose bytes are an image of the states. A
-// program's executable keeps arrays on the device beside it (Residents); copies of the queue bring
-// the image up to date first, so that the range is one memory for everyone. Pages of the image that
-// nobody wrote take no memory.
+// The device of a PJRT client. PJRT's arrays have no addresses, but hone's plan places all states in one
+// arena. The arena is therefore a range of host addresses that holds an image of the states. A program's
+// executable keeps the states as arrays on the device (Residents). Before a copy of the queue touches
+// bytes of the image, newer arrays are written into it, so that readers always see the newest values.
+// Pages of the image that were never written take no memory.
 #pragma once
 
 #include <vector>
@@ -13,24 +13,25 @@
 
 namespace hone::xla {
 
-// Arrays on the device that hold bytes of the device's arenas.
+// The owner of arrays on the device that hold states of the image.
 class Residents {
  public:
   virtual ~Residents() = default;
-  // Writes arrays that are newer than the image into the image, if they hold some of the bytes.
+  // Writes the arrays that overlap these bytes, and are newer than the image, into the image. Error H1363.
   virtual Status bring_back(std::byte* at, int64_t bytes) = 0;
-  // The image of these bytes is about to change: drops the arrays that hold some of them.
+  // Drops the arrays that overlap these bytes, because the image is about to change there.
   virtual void forget(std::byte* at, int64_t bytes) = 0;
 };
 
 class XlaDevice : public Device {
  public:
-  // `host` does the work of the host: its threads, its memory. `name`: "xla_cpu", "tpu".
-  // `ordinal`: of the client's device; the rank, with other ranks.
+  // ordinal: number of the client's device; with several ranks also the rank. together: where the ranks of this process
+  // meet; null: there is one rank. host: provides pool() and the memory of Space::host.
   XlaDevice(std::shared_ptr<const Client> client, int ordinal, std::shared_ptr<Together> together,
             std::unique_ptr<Device> host, DeviceSpec spec);
   ~XlaDevice() override;
   const DeviceSpec& spec() const override { return spec_; }
+  // Errors: H1321 not enough memory, H1401 for blocks on disk, which are not supported.
   Result<std::unique_ptr<Memory>> allocate(Space space, int64_t bytes,
                                            const std::string& folder = "") override;
   Queue& queue(Lane lane) override;
@@ -41,9 +42,10 @@ class XlaDevice : public Device {
   const Client& client() const { return *client_; }
   int ordinal() const { return ordinal_; }
   Together* together() const { return together_.get(); }  // null: one rank
+  // Registers an owner of arrays; it must call remove() before it is destroyed.
   void add(Residents* residents) { residents_.push_back(residents); }
   void remove(Residents* residents);
-  // Keeps the first failure of a transfer or a program.
+  // Keeps the first failure of a transfer or a program for check(), and lets the other ranks stop. Ignores Ok.
   void fail(const Status& status);
 
  private:
@@ -57,7 +59,7 @@ class XlaDevice : public Device {
   std::unique_ptr<ImageQueue> queue_;
 };
 
-// Gives the pages inside a range back to the system; they read as zeros.
+// Returns the whole pages inside a range to the system. Their bytes are zero afterwards.
 void release_pages(std::byte* at, int64_t bytes);
 
 }  // namespace hone::xla

@@ -1,4 +1,4 @@
-// Random numbers in the text that several kinds of ops draw.
+// Writes the random numbers of dropout (base/core/philox.h) as StableHLO, for several kinds of ops.
 #pragma once
 
 #include "engine/backends/xla/writer.h"
@@ -8,24 +8,25 @@ namespace hone::xla {
 struct RandomKey {
   Ref low, high;  // ui32[]
 };
-// The key of a dropout at this step: rng i64[2] = {seed, step}. The keys of all places that the writer
-// knows are computed together: the compiler of TPUs runs each operation on a single number as a program
-// of its own.
+// The key of a dropout at this step. rng: i64[2] = {seed, step}. place: the dropout's name, one of
+// Writer::dropouts.places (else a Bug). The first call computes the keys of all places together, because a TPU runs
+// each operation on a single number as a program of its own.
 RandomKey dropout_key_of(Writer& w, const Ref& rng, const std::string& place);
 
-// i32[count]: for each packed token the number of segments that end at or before it.
+// i32[count]: the number of the segment of each packed token. cu: the first tokens of the segments and the end of the
+// last one, i32[segments + 1].
 Ref segments_of(Writer& w, const Ref& cu, int64_t count);
 
-// Dropout of attention (base/core/philox.h), of Q queries.
+// The dropout of attention probabilities, for Q queries.
 struct AttentionDraws {
   RandomKey key;
-  double p = 0;
-  int64_t first_head = 0;
-  Ref samples;  // i64[Q]
-  Ref rows;     // i32[Q]: the query's place in its segment
+  double p = 0;            // probability of a drop
+  int64_t first_head = 0;  // number of head 0 in the masks
+  Ref samples;             // i64[Q]: the number of each query's sample
+  Ref rows;                // i32[Q]: each query's position in its segment
 };
-// i1[H,Q,K]: whether the pair is kept; `columns` i32[H,Q,K] is the key's place in the segment. Pairs
-// of two segments may have any number.
+// i1[H,Q,K]: whether a pair of a query and a key is kept. columns: i32[H,Q,K], the key's position in the segment; any
+// number for pairs of two segments.
 Ref kept_pairs(Writer& w, const AttentionDraws& draws, const Ref& columns);
 
 }  // namespace hone::xla

@@ -1,4 +1,4 @@
-// Error codes of the room engine/backends/xla: H1361 to H1363.
+// Error codes of the PJRT backends: H1361 to H1363.
 #pragma once
 
 #include "base/core/error.h"

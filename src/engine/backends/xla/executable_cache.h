@@ -1,6 +1,6 @@
-// Compiled programs on disk, so that the next run compiles nothing that one before it has compiled.
-// A file is named by a hash of the text, the options and everything that decides the plug-in's
-// code: its file and version, its flags, and the machine's processor. A damaged file is not used.
+// A folder of compiled programs, so that a run does not compile programs that an earlier run compiled.
+// The name of a file is a hash of the program's text, the options, and everything else that decides the
+// plug-in's code: its file and version, its flags, and the machine's processor. Damaged files are ignored.
 #pragma once
 
 #include <optional>
@@ -12,14 +12,15 @@ namespace hone::xla {
 
 class ExecutableCache {
  public:
-  // `folder` is made when the first program is kept; "": nothing is kept. `compiler` says what decides
-  // the code of a text: another one never reads this one's files.
+  // folder: created when the first program is kept; "": nothing is kept. compiler: a text that names the plug-in and
+  // everything else that decides its code; it is part of the hash.
   ExecutableCache(std::string folder, std::string compiler)
       : folder_(std::move(folder)), compiler_(std::move(compiler)) {}
 
   bool on() const { return !folder_.empty(); }
-  // A serialized executable; nothing if there is none, or a damaged one.
+  // The serialized executable of a program's text and options; nothing if the file is missing or damaged.
   std::optional<std::string> read(const std::string& text, const std::string& options) const;
+  // Writes a serialized executable. Errors: those of the file system.
   Status keep(const std::string& text, const std::string& options,
               const std::string& executable) const;
   std::string file_of(const std::string& text, const std::string& options) const;

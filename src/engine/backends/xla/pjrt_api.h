@@ -1,8 +1,8 @@
-// The PJRT C API (openxla.org, "PJRT C API") as far as hone calls it, in hone's own words: handles,
-// the arguments of calls, and the table that a plug-in's GetPjrtApi() returns. Layouts are those of
-// version 0.81; pjrt_api_test.cc compares each one with the plug-in's own header. Members after the
-// first two of an argument struct are inputs unless the comment says `out`. Every call returns null
-// or an error that the caller destroys.
+// The part of the PJRT C API (openxla.org, "PJRT C API") that hone calls, declared with names of its own:
+// handles, the arguments of calls, and the table that a plug-in's GetPjrtApi() returns. Layouts are those
+// of version 0.81; pjrt_api_test.cc compares each one with the plug-in's own header. A member of an
+// argument struct is an input unless its comment says `out`. Every call returns null, or an error that the
+// caller destroys.
 #pragma once
 
 #include <cstddef>
@@ -20,10 +20,10 @@ struct LoadedExecutable;
 struct Buffer;
 struct Topology;
 
-// The begin of every argument struct.
+// The first members of every argument struct.
 struct Head {
-  size_t struct_size = 0;
-  void* extension = nullptr;
+  size_t struct_size = 0;     // the size of the whole struct; Plugin::call() sets it
+  void* extension = nullptr;  // unused
 };
 
 struct ErrorArgs : Head {
@@ -48,7 +48,7 @@ struct NamedValue : Head {
     float float_value;
     bool bool_value;
   };
-  size_t value_size = 0;  // elements of a list, bytes of a string, else 1
+  size_t value_size = 0;  // number of elements of a list or of bytes of a string; else 1
 };
 struct AttributesArgs : Head {
   const NamedValue* attributes = nullptr;  // out
@@ -74,7 +74,7 @@ struct ClientCreateArgs : Head {
 struct ClientArgs : Head {
   Client* client = nullptr;
 };
-struct ClientTextArgs : Head {  // of the platform's name and version
+struct ClientTextArgs : Head {  // asks for the platform's name, or its version
   Client* client = nullptr;
   const char* text = nullptr;  // out
   size_t text_size = 0;        // out
@@ -194,7 +194,7 @@ struct ExecuteOptions : Head {
   size_t send_count = 0;
   size_t receive_count = 0;
   int launch_id = 0;
-  const int64_t* kept_inputs = nullptr;  // numbers of inputs that are not donated
+  const int64_t* kept_inputs = nullptr;  // indices of inputs that are not donated
   size_t kept_count = 0;
   void* context = nullptr;
   const char* call_location = nullptr;
@@ -208,8 +208,8 @@ struct ExecuteArgs : Head {
   Buffer* const* const* arguments = nullptr;  // by device and argument
   size_t device_count = 0;
   size_t argument_count = 0;
-  Buffer** const* outputs = nullptr;  // by device and output; filled
-  Event** done = nullptr;             // by device; filled
+  Buffer** const* outputs = nullptr;  // out, by device and output
+  Event** done = nullptr;             // out, by device; reached when the program ends
   Device* device = nullptr;
 };
 struct LoadedExecutableArgs : Head {
@@ -226,15 +226,15 @@ struct SerializeArgs : Head {
   const Executable* executable = nullptr;
   const char* bytes = nullptr;          // out
   size_t size = 0;                      // out
-  void* owner = nullptr;                // out: of the bytes
-  void (*free)(void* owner) = nullptr;  // out
+  void* owner = nullptr;                // out: the argument for `free`
+  void (*free)(void* owner) = nullptr;  // out: frees `bytes`
 };
 struct DeserializeArgs : Head {
   Client* client = nullptr;
   const char* bytes = nullptr;
   size_t size = 0;
   LoadedExecutable* executable = nullptr;  // out
-  const char* options = nullptr;           // null: those that it was compiled with
+  const char* options = nullptr;           // null: the options of its compilation
   size_t options_size = 0;
 };
 struct CompiledMemoryArgs : Head {
@@ -242,15 +242,17 @@ struct CompiledMemoryArgs : Head {
   int64_t code_bytes = 0;       // out
   int64_t argument_bytes = 0;   // out
   int64_t output_bytes = 0;     // out
-  int64_t alias_bytes = 0;      // out: outputs in the place of arguments
+  int64_t alias_bytes = 0;      // out: results that are written over arguments
   int64_t temporary_bytes = 0;  // out
   int64_t host_code_bytes = 0, host_argument_bytes = 0, host_output_bytes = 0,  // out
       host_alias_bytes = 0, host_temporary_bytes = 0;
   int64_t peak_bytes = 0;  // out
 };
 
+// A function of the API.
 template <class Args>
 using Call = Error* (*)(Args*);
+// A function that hone does not call, or an array of them.
 using Unused = void*;
 
 // The functions in the order of the plug-in's table.

@@ -1,4 +1,5 @@
-// The programs of ranks, which one module runs as its replicas: their differences.
+// Finds the differences between the programs of ranks, so that one StableHLO module can run them all as
+// its replicas.
 #pragma once
 
 #include <map>
@@ -10,20 +11,21 @@
 
 namespace hone::xla {
 
-// Rows of the first axis that ranks have of a value, by rank, where they differ. In the module every rank has as
-// many as the one with most: its own rows come first, and the numbers in the others mean nothing.
+// The number of rows (size of the first axis) that each rank has of a value, by rank; only values whose number differs
+// between ranks. In the module all replicas have the largest number. A rank's own rows come first; its other rows are
+// undefined.
 using RowsOfRanks = std::map<ValueId, std::vector<int64_t>>;
 
 struct Replicas {
-  const Program* widest =
-      nullptr;  // of a rank with most rows of every value: the module has its types
-  // By node: the begins of a slice, where ranks take other rows of the tensor.
+  // The program of a rank that has the largest number of rows of every value. The module has its types.
+  const Program* widest = nullptr;
+  // By the index of a node `slice`: where the slice of each rank begins, if this differs between ranks.
   std::map<size_t, std::vector<int64_t>> begins;
   RowsOfRanks rows;
 };
 
-// Compares the programs of all ranks. H1401: they differ in anything but the rows that they take, or an op
-// mixes rows of which ranks have different numbers.
+// Compares the programs of all ranks, in the order of the ranks. H1401: they differ in more than the rows that they
+// hold, or an op would mix a rank's own rows with undefined ones.
 Result<Replicas> compare_replicas(std::span<const Program* const> ranks);
 
 }  // namespace hone::xla

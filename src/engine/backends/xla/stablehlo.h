@@ -10,24 +10,27 @@
 
 namespace hone::xla {
 
-// main's arguments are the inputs of the program, then its states; its results are the outputs, each
-// value once, then the new versions of the states that have one. Such a state's argument is donated:
-// its result takes its place.
+// A module with one function, main. Its arguments are the program's inputs, then its states. Its results are the
+// program's outputs, each value once, then the new versions of the states that have one. The argument of such a state
+// is donated: the result takes its memory.
 struct ModuleText {
   std::string text;
-  std::vector<ValueId> outputs;  // in the order of their first name
+  std::vector<ValueId> outputs;  // values of the first results, in the order of Program::outputs
   std::vector<size_t> written;   // indices of the states with a new version
-  std::vector<Type> states;      // of the arguments that are states
-  std::vector<Type> results;     // of `outputs`
+  std::vector<Type> states;      // types of the arguments that are states
+  std::vector<Type> results;     // types of `outputs`
 };
 
-// `p` is lowered for this backend: writer_of() knows each of its ops. `integers`: those that the device has.
+// Writes a program that is lowered for this backend: writes() is true for all of its nodes. integers: the widest ones
+// that the device multiplies fast.
 ModuleText write_module(const Program& p, Integers integers = Integers::of_64_bits);
 
-// One module for the programs of all ranks, which its replicas run: rank r is replica r (replicas.h). A rank's
-// state with fewer rows than that of another one has its rows first. H1401.
+// Writes one module for the programs of all ranks; rank r is replica r (replicas.h). A state that has fewer rows on
+// some ranks has the largest number of rows in the module; a rank's own rows come first. H1401: the programs differ too
+// much (compare_replicas).
 Result<ModuleText> write_replicas(std::span<const Program* const> ranks,
                                   Integers integers = Integers::of_64_bits);
+// Whether the program has a node that exchanges data with other ranks.
 bool has_collectives(const Program& p);
 
 }  // namespace hone::xla

@@ -1,5 +1,5 @@
-// Ranks that are threads of one process, each with a device of one client: they meet to compile their
-// programs as one module, and to run it on all devices at once.
+// The meeting point of ranks that are threads of one process, each with one device of a common client.
+// They meet to compile their programs as one module, and to run it on all devices at once.
 #pragma once
 
 #include <condition_variable>
@@ -22,10 +22,11 @@ class Together {
   const std::shared_ptr<const Client>& client() const { return client_; }
   int ranks() const { return static_cast<int>(given_.size()); }
 
-  // All ranks call it in the same order, each with its own `mine`. The last one calls work(all), by
-  // rank, while the others wait; its status is that of all. H1502: a rank has left.
+  // Waits until all ranks have called it. The last one calls its `work` with the pointers `mine` of all ranks, by rank;
+  // the status of `work` is returned to all. All ranks must hold their meetings in the same order. H1502: a rank has
+  // left.
   Status meet(int rank, void* mine, FunctionRef<Status(std::span<void* const>)> work);
-  // This rank comes to no further meeting, so that the others do not wait for it.
+  // Ends the waiting of the other ranks: this rank takes part in no further meeting.
   void leave(int rank);
 
  private:
@@ -33,11 +34,11 @@ class Together {
   std::shared_ptr<const Client> client_;
   std::mutex mutex_;
   std::condition_variable met_;
-  std::vector<void*> given_;  // by rank
-  int here_ = 0;              // ranks that wait
-  int64_t meetings_ = 0;      // that are over
-  int left_ = -1;             // the first rank that left
-  Status status_ = Ok{};      // of the last meeting
+  std::vector<void*> given_;  // the pointers `mine`, by rank
+  int here_ = 0;              // number of ranks that wait
+  int64_t meetings_ = 0;      // number of meetings that are over
+  int left_ = -1;             // the first rank that left; -1: none
+  Status status_ = Ok{};      // the status of the last meeting
 };
 
 }  // namespace hone::xla

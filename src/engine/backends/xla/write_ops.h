@@ -1,5 +1,5 @@
-// The primitives of hone in StableHLO: a function for each op appends its operations and returns the
-// node's results. write_<kind>.cc has the functions of a kind.
+// The functions that write hone's ops as StableHLO. Each appends the operations of a node and returns the
+// node's results. write_<kind>.cc has the functions of one kind of ops.
 #pragma once
 
 #include <map>
@@ -10,15 +10,17 @@
 
 namespace hone::xla {
 
-// `in` by operand; an absent one has no name.
+// in: the operands by number; the name of an absent operand is "".
 using WriteOp = Refs (*)(Writer& w, const NodeView& n, const Refs& in);
 using WriteTable = std::map<std::string, WriteOp, std::less<>>;
 
-const WriteTable& write_table();  // by op
-WriteOp writer_of(const Op& op);  // null: the op has none
-// Whether the op's function writes the node: attention over pages is decomposed, and the gradient of windows with gaps.
+const WriteTable& write_table();  // by the op's name
+WriteOp writer_of(const Op& op);  // null: the op has no function
+// Whether the node can be written. False for ops without a function, and for some nodes of ops that have one:
+// attention over pages, and the gradient of max pools whose windows have gaps. Those are decomposed.
 bool writes(const NodeView& n);
 
+// Each add_ function adds the ops of one kind to the table. The writes_ functions are parts of writes().
 void add_elementwise(WriteTable& t);
 void add_shapes(WriteTable& t);
 void add_sums(WriteTable& t);
@@ -34,12 +36,12 @@ void add_convolutions(WriteTable& t);
 void add_pools(WriteTable& t);
 bool writes_max_pool2d_grad(const NodeView& n);
 
-// The type of result `k`.
+// StableHLO's name for the element type of result `k`.
 inline std::string element_of_result(const NodeView& n, size_t k = 0) {
   return element_of(n.out(k).dtype);
 }
 
-// A product's operand, rounded to the type that the node's attributes name.
+// The operand of a matrix product, rounded to bf16 or f16 if the node's attribute of this name is set.
 Ref rounded_operand(Writer& w, const NodeView& n, const Ref& x);
 
 }  // namespace hone::xla

@@ -1,6 +1,7 @@
-// Writes StableHLO text (openxla.org/stablehlo/spec): each call appends one operation to the body of
-// a function and returns its result. Elements have StableHLO's names: f32, ui32, i1. Operands must
-// have the types that the operation asks for; the plug-in's verifier refuses others.
+// Writes StableHLO text (openxla.org/stablehlo/spec). Each call appends an operation to the body of a
+// function and returns a reference to the result. Element types have StableHLO's names: f32, ui32, i1.
+// Operands must have the types that the operation demands: they are not checked here, but by the
+// plug-in's compiler.
 #pragma once
 
 #include <array>
@@ -14,7 +15,7 @@
 
 namespace hone::xla {
 
-// A value of the text.
+// A value of the text: a reference to an operation's result.
 struct Ref {
   std::string name;     // "%12", "%12#1"
   std::string element;  // "f32"
@@ -23,136 +24,148 @@ struct Ref {
 };
 using Refs = std::vector<Ref>;
 
-std::string element_of(DType t);
+std::string element_of(DType t);  // StableHLO's name of a type: "ui8" for u8, "i1" for booleans
 bool is_float(const Ref& x);
-bool is_narrow(const Ref& x);  // bf16 or f16
-std::string type_text(const std::string& element, const Shape& shape);
+bool is_narrow(const Ref& x);                                           // bf16 or f16
+std::string type_text(const std::string& element, const Shape& shape);  // "tensor<4x8xf32>"
 
-// The widest integers that a device multiplies itself: a CPU those of 64 bits. The compiler of TPUs takes several times
-// as long for the operations that stand for them, and the plug-ins for CPUs for those of 32 bits.
+// The integers to use for products of 32-bit numbers. A CPU multiplies 64-bit integers itself. A TPU does not: its
+// compiler takes several times as long for 64-bit products, which it must emulate. The plug-ins for CPUs take several
+// times as long for the 32-bit operations that avoid them.
 enum class Integers { of_32_bits, of_64_bits };
 
 // The dropouts of a program (draws.h).
 struct Dropouts {
-  std::vector<std::string> places;   // names of all of them, each once
-  std::map<std::string, Refs> keys;  // by the name of rng: ui32[places], low and high
+  std::vector<std::string> places;  // the names of all dropouts, each once
+  // The random keys that were computed: for the name of an operand rng, the low and the high halves, ui32[places] each.
+  std::map<std::string, Refs> keys;
 };
 
-// A convolution over two dimensions. `dims`: StableHLO's names of the dimensions of the operands and the result.
+// The attributes of a StableHLO convolution over two spatial dimensions. A Pair is {rows, columns}.
 struct ConvolutionText {
   using Pair = std::array<int64_t, 2>;
-  std::string dims;
-  Pair stride = {1, 1}, before = {0, 0}, after = {0, 0};  // padding; negative: rows are left out
-  Pair dilation = {1, 1}, kernel_dilation = {1, 1};
+  std::string dims;  // dimension_numbers: "[b, 0, 1, f]x[o, i, 0, 1]->[b, 0, 1, f]"
+  // before, after: padding with zeros; negative: this number of rows or columns is left out.
+  Pair stride = {1, 1}, before = {0, 0}, after = {0, 0};
+  Pair dilation = {1, 1}, kernel_dilation = {1, 1};  // of the image, of the kernel
   int64_t feature_groups = 1, batch_groups = 1;
 };
 
-// Windows over the rows and columns of images [B,H,W,C].
+// Windows over the rows and columns of images [B,H,W,C]. A Pair is {rows, columns}. before, after: padding.
 struct WindowText {
   using Pair = std::array<int64_t, 2>;
-  Pair size = {1, 1}, stride = {1, 1}, before = {0, 0}, after = {0, 0};  // padding
+  Pair size = {1, 1}, stride = {1, 1}, before = {0, 0}, after = {0, 0};
   Pair dilation = {1, 1};
 };
 
 class Writer {
  public:
+  // places: Dropouts::places.
   explicit Writer(Integers integers = Integers::of_64_bits, std::vector<std::string> places = {})
       : dropouts{std::move(places), {}}, integers_(integers) {}
   Integers integers() const { return integers_; }
   Dropouts dropouts;
 
-  // Constants. An integer element takes the whole part of `value`.
+  // A constant with `value` in every element; a number for an integer element is truncated.
   Ref number(double value, const std::string& element, const Shape& shape = {});
   Ref whole(uint64_t value, const std::string& element, const Shape& shape = {});
+  // A constant with these elements, row-major.
   Ref table(const std::string& element, Shape shape, const void* data, size_t bytes);
+  // A constant of the type of x.
   Ref number_like(double value, const Ref& x) { return number(value, x.element, x.shape); }
   Ref whole_like(uint64_t value, const Ref& x) { return whole(value, x.element, x.shape); }
+  // Each element is its own index along the axis.
   Ref iota(const std::string& element, const Shape& shape, int64_t axis);
 
-  // `op` is StableHLO's name without its prefix: "add", "shift_right_logical".
+  // Elementwise operations. op: StableHLO's name without its prefix, such as "add" or "shift_right_logical".
   Ref unary(const std::string& op, const Ref& x);
   Ref binary(const std::string& op, const Ref& x, const Ref& y);
-  Ref compare(const std::string& how, const Ref& x, const Ref& y);  // EQ NE LT LE GT GE
-  Ref select(const Ref& condition, const Ref& x, const Ref& y);     // equal shapes
+  Ref compare(const std::string& how, const Ref& x, const Ref& y);  // how: EQ NE LT LE GT GE
+  Ref select(const Ref& condition, const Ref& x, const Ref& y);     // all three have one shape
   Ref erf(const Ref& x);
   Ref convert(const Ref& x, const std::string& element);
   Ref bitcast(const Ref& x, const std::string& element);
-  // f32 rounded to the numbers of bf16; no pass of a compiler takes it away as it may take two
-  // conversions. (The same operation for f16 would make its subnormal numbers zero.)
+  // Rounds f32 to a number of bf16; the result is f32. A compiler may drop two conversions that cancel, but not this
+  // operation (reduce_precision). (For f16 it would turn subnormal numbers into zero.)
   Ref round_to_bf16(const Ref& x);
-  // Narrow floats as f32; and f32 as `element`, rounded to nearest even.
+  // Converts bf16 and f16 to f32; other types stay.
   Ref widen(const Ref& x);
+  // Converts x to `element`. Floats are rounded to nearest even.
   Ref narrow(const Ref& x, const std::string& element);
 
+  // axes[d]: the dimension of `shape` that dimension d of x becomes.
   Ref broadcast(const Ref& x, const Shape& shape, const std::vector<int64_t>& axes);
   Ref fill(const Ref& scalar, const Shape& shape) { return broadcast(scalar, shape, {}); }
   Ref reshape(const Ref& x, const Shape& shape);
-  Ref slice(const Ref& x, int64_t axis, int64_t begin, int64_t end);
+  Ref slice(const Ref& x, int64_t axis, int64_t begin, int64_t end);  // [begin, end) of the axis
   Ref concat(const Refs& parts, int64_t axis);
   Ref transpose(const Ref& x, const std::vector<int64_t>& permutation);
-  // The elements in one dimension, followed by zeros up to `count`.
+  // The elements of x in one dimension, followed by zeros up to `count`.
   Ref flat(const Ref& x, int64_t count);
 
-  // `op` add, maximum: over axes, which the result does not have.
+  // Combines the elements over `axes` by op ("add", "maximum"), beginning with `start`. The result has the other axes.
   Ref reduce(const std::string& op, const Ref& x, const Ref& start,
              const std::vector<int64_t>& axes);
-  // Batched product of the last two dimensions, `trans_*`: swapped, with elements of `result`.
+  // The batched matrix product over the last two dimensions. trans_x, trans_y: swap these dimensions of the operand
+  // first. result: the element type of the result.
   Ref dot(const Ref& x, const Ref& y, bool trans_x, bool trans_y, const std::string& result);
-  // Has the type of `like`.
+  // A convolution. The result has the type of `like`.
   Ref convolution(const Ref& x, const Ref& kernel, const ConvolutionText& c, const Ref& like);
   Ref reverse(const Ref& x, const std::vector<int64_t>& axes);
-  // `op` add, maximum: over each window of images, whose padding is `start`.
+  // Combines each window of the images x by op ("add", "maximum"). The padding has the value `start`. shape: that of
+  // the result.
   Ref reduce_windows(const std::string& op, const Ref& x, double start, const WindowText& t,
                      const Shape& shape);
-  // Zeros like the images x, with the sum of the updates of all windows whose first largest element it is in each
-  // place. The windows have no dilation.
+  // The gradient of a max pool: images like x, zero except that each window adds its element of `updates` to the place
+  // of its first largest element of x. t.dilation is {1, 1}.
   Ref add_to_largest(const Ref& x, const Ref& updates, const WindowText& t);
-  // Images whose rows and columns are a stride apart, with zeros between, before and after them.
+  // Moves the rows and columns of images `stride` apart, with zeros between, before and after them.
   Ref spread(const Ref& x, const WindowText::Pair& stride, const WindowText::Pair& before,
              const WindowText::Pair& after);
-  // Rows of x by ids i32[N]; ids outside are moved to the nearest row. x has a row.
+  // Gathers rows of x by ids i32[N]. An id outside of x is moved to the nearest row. x must have at least one row.
   Ref rows(const Ref& x, const Ref& ids);
-  // Keys i32[N] in growing order, equal ones in their own, and the values i32[N] beside them.
+  // Sorts keys i32[N] in ascending order (stable), and permutes the values i32[N] with them. Returns both.
   Refs sort(const Ref& keys, const Ref& values);
-  // onto + rows of updates at ids; ids outside are skipped.
+  // Adds row i of updates to row ids[i] of `onto`, for all i; ids outside of `onto` are skipped.
   Ref add_rows(const Ref& onto, const Ref& ids, const Ref& updates);
 
-  // The values, which the compiler takes for new ones: it computes nothing from them before all of
-  // them are there, and merges no reader of theirs with one of the old ones.
+  // An optimization barrier: returns the values as new ones. The compiler computes nothing from the new values before
+  // all of the old ones are computed, and does not merge operations on new values with equal ones on old values.
   Refs barrier(const Refs& values);
 
-  // Over `ranks` replicas, in the order of their numbers: the sum; this replica's rows of the sum; the
-  // rows of all, one after another.
+  // Collectives over `ranks` replicas, in the order of their numbers. all_reduce: the sum of x over the replicas.
+  // reduce_scatter: this replica's share of the rows of the sum. all_gather: the rows of all replicas after each other.
   Ref all_reduce(const Ref& x, int64_t ranks);
   Ref reduce_scatter(const Ref& x, int64_t ranks);
   Ref all_gather(const Ref& x, int64_t ranks);
-  // numbers[replica], i64[].
+  // i64[]: numbers[r] on replica r.
   Ref number_of_replica(const std::vector<int64_t>& numbers);
-  // x with zeros after its first rows[replica] rows.
+  // x with all rows after the first rows[r] set to zero, on replica r.
   Ref first_rows_of_replica(const Ref& x, const std::vector<int64_t>& rows);
-  // x with zeros at the end of the axis, which then has at least this size.
+  // x with zeros appended along the axis up to this size; x itself if it is as long.
   Ref padded(const Ref& x, int64_t axis, int64_t size);
-  // Rows of x along the axis: `size` from begins[replica]; zeros after its last row.
+  // Elements [begins[r], begins[r] + size) of x along the axis, on replica r. Elements after the end of x are zeros.
   Ref slice_of_replica(const Ref& x, int64_t axis, const std::vector<int64_t>& begins,
                        int64_t size);
 
-  // The row of x at the index i32[], without its dimension; and x with another row there.
+  // Row number `index` (i32[]) of x; the result does not have the first dimension.
   Ref row(const Ref& x, const Ref& index);
+  // x with row number `index` replaced.
   Ref set_row(const Ref& x, const Ref& index, const Ref& row);
-  // Repeats the body with an index i32[] of 0 to count - 1: it takes the carried values and returns those
-  // for the next turn, which have their types.
+  // Repeats the body for index i32[] = 0 to count - 1. The body gets the carried values and returns those for the next
+  // turn, with the same types. Returns the values after the last turn.
   using Turn = std::function<Refs(const Ref& index, const Refs& carried)>;
   Refs loop(int64_t count, const Refs& carried, const Turn& body);
-  // The same from `begin` to `end` - 1, i32[]: values of the program.
+  // Repeats the body for index = begin to end - 1, which are values of the program, i32[].
   Refs loop(const Ref& begin, const Ref& end, const Refs& carried, const Turn& body);
 
-  // Calls a function of the module. Its first use with these types of arguments writes it. `variant`
-  // names whatever else its body depends on.
+  // Calls a function of the module. The first call with this name, these argument types and this variant writes the
+  // function: body(writer, arguments) returns its results. variant: names everything else that the body depends on.
   Refs call(const std::string& name, const Refs& arguments,
             const std::function<Refs(Writer&, const Refs&)>& body, const std::string& variant = "");
 
-  // The module: the functions of call(), then main() with the arguments' texts, which contain their
-  // types, and the results.
+  // The text of the module: main(), then the functions of call(). arguments: the text of each argument of main, such as
+  // "%arg0: tensor<4xf32>".
   std::string module(const std::vector<std::string>& arguments, const Refs& results) const;
 
  private:
@@ -165,8 +178,8 @@ class Writer {
   Integers integers_;
   std::string body_;
   int64_t next_ = 0, function_count_ = 0;
-  std::map<std::string, Function> functions_;  // by name and types
-  std::string texts_;                          // of the functions
+  std::map<std::string, Function> functions_;  // by name, variant and argument types
+  std::string texts_;                          // the text of the functions
 };
 
 }  // namespace hone::xla

@@ -1,4 +1,4 @@
-// The PJRT plug-ins of this machine and their devices, for `hone doctor`.
+// Lines of `hone doctor` about the PJRT plug-ins of this machine and their devices.
 #pragma once
 
 #include "base/core/probe.h"

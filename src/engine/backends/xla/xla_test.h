@@ -1,11 +1,11 @@
-// A backend on the CPU plug-in, for tests that need one.
+// Opens the backend xla_cpu, for tests that need one.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include "engine/backends/xla/backend.h"
 
-// `backend`: a std::unique_ptr<Backend>; without a plug-in the test is skipped with the reason.
+// Declares `backend`, a const std::unique_ptr<Backend>. If the plug-in is missing, the test is skipped with the reason.
 #define HONE_XLA_OR_SKIP(backend)                                     \
   auto opened = xla::open_backend({.name = "xla_cpu", .threads = 2}); \
   if (!opened.ok()) GTEST_SKIP() << opened.error().text();            \

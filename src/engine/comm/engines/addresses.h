@@ -8,15 +8,15 @@ namespace hone {
 
 struct HostAddress {
   std::string interface;  // "eth0"
-  std::string address;    // numeric
+  std::string address;    // numeric, such as "10.0.0.5"
   bool is_v6 = false;
 };
 
-// The addresses of all interfaces that are up, those of the loopback last; before all others the
-// one from which this host reaches `towards`, a name or address ("": unknown). Addresses that are
-// valid on one link alone are left out.
+// The addresses of all interfaces that are up. `towards` is the name or address of another host ("": unknown): the
+// address from which packets to that host leave comes first. Loopback addresses come last. Link-local addresses
+// (fe80:) are left out.
 std::vector<HostAddress> host_addresses(const std::string& towards);
-// Whether only processes of this host reach it: 127.x.y.z, ::1.
+// Whether it is a loopback address (127.x.y.z or ::1), which only processes of this host reach.
 bool is_own_host(const HostAddress& address);
 
 }  // namespace hone

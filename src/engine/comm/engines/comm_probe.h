@@ -1,4 +1,4 @@
-// Engines for messages between ranks, for `hone doctor`.
+// Tells `hone doctor` which communication engines this build can use.
 #pragma once
 
 #include "base/core/probe.h"

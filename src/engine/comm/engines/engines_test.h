@@ -1,4 +1,4 @@
-// Groups of an engine, on threads of the test's process or in processes of their own.
+// Test support: groups of an engine, with ranks that are threads of the test's process or processes of their own.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@
 
 namespace hone {
 
-// Skips the calling test if this build has no such engine.
+// Skips the calling test if the engine cannot be used.
 #define HONE_NEEDS_ENGINE(ENGINE)                               \
   if (const Status loaded = engine_loads(ENGINE); !loaded.ok()) \
   GTEST_SKIP() << loaded.error().text()
@@ -31,7 +31,7 @@ inline Status engine_loads(std::string_view name) {
   return Error(err::kCommEngine, fmt::format("there is no engine {}", name));
 }
 
-// A world of `ranks` ranks on one host, or with `hosts` each on a host of its own.
+// A world of `ranks` ranks on one host; `hosts`: each rank is on a host of its own.
 inline World test_world(int rank, int ranks, bool hosts = false) {
   World w;
   w.rank = rank;
@@ -42,7 +42,7 @@ inline World test_world(int rank, int ranks, bool hosts = false) {
   return w;
 }
 
-// Calls fn(rank) on a thread for each rank; the results by rank: "" or the text of an error.
+// Calls fn(rank) on a thread for each rank. Returns for each rank "" or the text of its error.
 inline std::vector<std::string> on_ranks(int ranks, const std::function<Status(int rank)>& fn) {
   std::vector<std::string> texts(static_cast<size_t>(ranks));
   std::vector<std::thread> threads;
@@ -55,7 +55,7 @@ inline std::vector<std::string> on_ranks(int ranks, const std::function<Status(i
   return texts;
 }
 
-// Keys in a folder, for ranks that are processes of their own.
+// KeyValues that are files in a folder, for ranks that are processes.
 class FolderKeys : public KeyValues {
  public:
   explicit FolderKeys(std::string folder) : folder_(std::move(folder)) {}
@@ -90,8 +90,8 @@ inline Result<std::string> FolderKeys::get(const std::string& key, double patien
   return Error(err::kRanksMissing, "nobody set " + key);
 }
 
-// A rank in a process of its own, which Processes has started: all collectives. In the role "dies"
-// rank 1 is killed then, and the others expect an error: the loss of rank 1, or of one that saw it first.
+// The test that runs in a process started by Processes, as one rank: it checks all collectives. In the role "dies" rank
+// 1 then kills itself. The other ranks expect the error of a lost rank: rank 1, or a rank that noticed the loss first.
 inline void run_rank_of_process() {
   const std::string role = environment("HONE_TEST_ROLE");
   if (role.empty()) GTEST_SKIP() << "a process of other tests";
@@ -108,7 +108,7 @@ inline void run_rank_of_process() {
   EXPECT_TRUE(done.error().is(err::kPeerLost)) << done.error().text();
 }
 
-// Starts this test program as ranks.
+// Starts this test program again, once for each rank.
 class Processes {
  public:
   Processes()
@@ -119,7 +119,8 @@ class Processes {
   ~Processes() { std::filesystem::remove_all(folder_); }
   Processes(const Processes&) = delete;
 
-  // `before`: a command that starts the program, such as mpirun. World: none if it gives the rank.
+  // `before`: a command and its arguments that start the program, such as mpirun; may be empty. world: nullopt if that
+  // command gives the ranks. Returns the process id.
   pid_t start(std::vector<std::string> before, const std::string& engine, const std::string& role,
               const std::optional<World>& world) const {
     ChildSpec spec{.command = std::move(before),

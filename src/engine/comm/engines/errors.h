@@ -1,4 +1,4 @@
-// Error codes of the room: H1505.
+// Error codes of engine/comm/engines: H1505.
 #pragma once
 
 #include "base/core/error.h"

@@ -1,6 +1,6 @@
-// Ranks that have connected prove to each other that they belong to the run: each sends the word that the
-// other one has published on the control plane, which strangers cannot read. A stranger that took a
-// connection is found before the first tensor is sent.
+// Ranks that have connected prove to each other that they belong to the run. Each rank publishes a secret word in the
+// run's key-value store (LinkKeys), which other processes cannot read. A peer proves itself by sending the word
+// back over the connection. So a foreign process at the other end is found before the first tensor is sent.
 #pragma once
 
 #include <string>
@@ -9,9 +9,8 @@
 
 namespace hone {
 
-// Exchanges the words over the link, and waits for those of all others. False, with the error set: a
-// rank did not send its word within `patience_s`, sent another one, or `keys` failed. The link is of
-// no use then.
+// Exchanges the words with all other ranks over the link. Returns false and sets the error if a rank did not send the
+// word within `patience_s` seconds, sent a wrong word, or `keys` failed. The link cannot be used then.
 bool greet_peers(Link& link, int rank, int ranks, LinkKeys& keys, double patience_s,
                  std::string& error);
 

@@ -1,4 +1,4 @@
-// The address of this host for messages of other ranks.
+// Finds the address of this host to which other ranks connect.
 #pragma once
 
 #include <string>
@@ -7,11 +7,15 @@
 
 namespace hone {
 
-// If options.interface names an interface or address of this host: that one. If all ranks are on
-// one host: its loopback. Else each rank tries all addresses of all others by real connections
-// (reach_probe.h), and the first one that all of them reach is taken, so a bridge of containers or
-// an interface that leads elsewhere does no harm. Every rank of the world calls it. Errors: H1501
-// no interface has that name, H1505 no address of a rank is reached by all others.
+// Every rank of the world must call it. Returns a numeric address of this host:
+//   options.interface is set    that address, or the first address of that interface
+//   all ranks are on one host   127.0.0.1
+//   otherwise                   the first address that all other ranks reach
+// For the last case, each rank opens connections to all addresses of all other ranks (reach_probe.h). So the bridge of
+// a container, or an interface to another network, is not chosen. IPv6 is used only if some rank has no such IPv4
+// address, and then by all ranks. H1501: this host has no interface or address options.interface. H1505: a rank has no
+// address that all other ranks reach, a rank runs another version of hone, or this host cannot listen. Also errors of
+// `keys`.
 Result<std::string> reachable_address(const World& world, KeyValues& keys,
                                       const CommOptions& options);
 

@@ -1,6 +1,5 @@
-// Finds out by real connections which addresses of other hosts this host reaches: a small message
-// and 64 KiB go there and 64 KiB come back, so that a path which loses large packets does not
-// count.
+// Finds the addresses of other hosts that this host reaches, by TCP connections. A probe sends a secret and 64 KiB, and
+// must receive 64 KiB; so a path that loses large packets is not counted as reachable.
 #pragma once
 
 #include <memory>
@@ -15,12 +14,12 @@ namespace hone {
 // Answers the probes of other ranks while it lives.
 class ReachServer {
  public:
-  // Listens at a port of the kernel's choice on all interfaces. Error H1505.
+  // Listens on all interfaces, at a port that the system chooses. H1505: this host cannot listen.
   static Result<std::unique_ptr<ReachServer>> start();
   ~ReachServer();
   int port() const { return port_; }
-  // A secret that a probe has to know; also tells this server from that of another host with the
-  // same address.
+  // A secret that a probe must send. A server of another host that has the same address has another token, so
+  // it does not answer.
   const std::string& token() const { return token_; }
 
  private:
@@ -36,7 +35,8 @@ struct ReachTarget {
   int port = 0;
   std::string token;
 };
-// For each target, whether its server answered within `patience_s`; all are tried at the same time.
+// For each target, 1 if its server answered within `patience_s` seconds, else 0. All targets are probed at the same
+// time.
 std::vector<char> reached_targets(std::span<const ReachTarget> targets, double patience_s);
 
 }  // namespace hone

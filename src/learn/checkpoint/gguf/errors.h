@@ -1,4 +1,4 @@
-// Error codes of the room learn/checkpoint/gguf: H2208, H2209.
+// The error codes of learn/checkpoint/gguf: H2208 and H2209. errors.def has their meanings.
 #pragma once
 
 #include "base/core/error.h"

@@ -1,5 +1,5 @@
-// A model in several GGUF files, as llama.cpp's gguf-split writes it: x-00001-of-00003.gguf, ...
-// The first has the metadata of the model; each has split.no, split.count and split.tensors.count.
+// Opens a model that is divided into several GGUF files by llama.cpp's gguf-split: x-00001-of-00003.gguf, ... The
+// first file has the model's metadata. Each file has the keys split.no, split.count and split.tensors.count.
 #pragma once
 
 #include <memory>
@@ -11,15 +11,15 @@
 namespace hone {
 
 struct OpenGguf {
-  std::unique_ptr<ByteFile> file;  // all parts, one after the other
-  GgufFile content;                // with the tensors of all parts; offsets are those in `file`
+  std::unique_ptr<ByteFile> file;  // the bytes of all parts, one part after the other
+  GgufFile content;                // metadata of the first part, tensors of all; offsets in `file`
 };
 
-// Opens a model by its only file, or by any of its parts. H2208: a part is missing, or parts do not
-// belong together; errors of read_gguf.
+// Opens a model. `path`: its only file, or any of its parts. H2208: a part is missing, or the parts do not belong
+// together. Errors of read_gguf() and open_byte_file().
 Result<OpenGguf> open_gguf(const std::string& path);
 
-// Keeps one file of each model: removes its further parts from these names of GGUF files.
+// The names in `names` that end in .gguf, without the second and further parts of a model: one name for each model.
 std::vector<std::string> first_gguf_parts(const std::vector<std::string>& names);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Types of metadata values in a GGUF file: frozen in the format.
+// The types of metadata values in a GGUF file. The numbers are part of the format.
 #pragma once
 
 #include <cstdint>

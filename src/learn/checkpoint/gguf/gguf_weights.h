@@ -1,5 +1,9 @@
-// A GGUF file as a Hugging Face checkpoint: names, orientation and config of Transformers' loader,
-// for the types of models that declare a layout (learn/models/gguf_layout.h).
+// Presents a GGUF file as a Hugging Face checkpoint: with the tensor names, the orientation of matrices and the config
+// that Transformers gives it when it loads such a file. Works for the model types that declare a layout
+// (learn/models/gguf_layout.h). Also has the conversions between both sides' names and orders of rows.
+//
+// In this file "the file" is the GGUF file, "a weight" is a tensor of Transformers. `layout` is the layout of the
+// model's type, `hf_name` the name of a weight, `ggml_name` the name of a tensor in the file.
 #pragma once
 
 #include <memory>
@@ -14,104 +18,118 @@
 
 namespace hone {
 
-// The tensors of a GGUF file. A quantised tensor can be read in any type of floats, bit-equal to
-// ggml's dequantisation; a matrix also as its blocks, with rows in the order of Transformers.
-// Errors: H2208; H2209 an architecture, element format or tensor that hone cannot use; H2201 the
-// file holds only a vocabulary. Reading a tensor as integers is H2206.
+// The weights in a GGUF file. A quantized tensor can be read as any float type, bit-equal to ggml's dequantization. A
+// matrix can also be read as its blocks (TensorInfo::blocks), with its rows in Transformers' order. H2208: the file is
+// damaged. H2209: hone does not support its architecture, an element format or a tensor. H2201: the file holds only a
+// vocabulary. Reading a tensor as integers is H2206.
 Result<std::unique_ptr<WeightSource>> open_gguf_weights(const std::string& path);
 Result<std::unique_ptr<WeightSource>> open_gguf_weights(std::unique_ptr<ByteFile> file);
 Result<std::unique_ptr<WeightSource>> open_gguf_weights(OpenGguf gguf);
 
-// config.json for the file: every key that Transformers derives, with its value, and further keys
-// from the weights: architectures, rope_scaling, attention_bias, n_positions.
+// The config.json of the model in a file: the keys and values that Transformers derives from the metadata, and some
+// that hone derives from the tensors: architectures, rope_scaling, attention_bias, n_positions. H2208: the file is
+// damaged. H2209: the model is not supported.
 Result<Json> gguf_config(const std::string& path);
 Result<Json> gguf_config(const GgufFile& gguf, const ByteFile& file);
 
-// The type of the models that the file holds. Errors: H2208, H2209 a type without a layout.
+// The model type of the file. `path` is for messages. H2208: general.architecture is missing. H2209: no type with a
+// layout has the file's architecture and traits.
 Result<GgufModelType> type_in(const GgufFile& gguf, const std::string& path);
 
-// "blk.3.attn_q.weight" -> "model.layers.3.self_attn.q_proj.weight"; "" when it has no place in
-// `layout`.
+// "blk.3.attn_q.weight" -> "model.layers.3.self_attn.q_proj.weight"; "" if the layout has no such tensor.
 std::string hf_name_of(const GgufLayout& layout, const std::string& ggml_name);
-std::string ggml_name_of(const GgufLayout& layout, const std::string& hf_name);  // back
+// The reverse; "" if the layout has no such weight.
+std::string ggml_name_of(const GgufLayout& layout, const std::string& hf_name);
 
-// The place of a weight that the file keeps whole or in parts (GgufLayout::parts). nullptr: none.
+// The entry of GgufLayout::parts for a tensor of the file; nullptr: it has none.
 const GgufPart* part_of_file(const GgufLayout& layout, const std::string& ggml_name);
-// The tensors of the file that hold the weight, in the order of their parts; empty: it has none of this kind.
+// The entries of GgufLayout::parts for a weight, in the order of their parts; empty: it has none.
 std::vector<const GgufPart*> parts_of_weight(const GgufLayout& layout, const std::string& hf_name);
-// "model.layers.3.mlp.experts.up" of the part, for the tensor "blk.3.ffn_up_exps.weight".
+// The name of the weight to which the tensor "blk.3.ffn_up_exps.weight" belongs: "model.layers.3.mlp.experts.up".
+// `part`: its part_of_file().
 std::string hf_part_name(const GgufLayout& layout, const GgufPart& part,
                          const std::string& ggml_name);
-// "blk.3.ffn_up_exps.weight" of the part `gguf`, for the weight "model.layers.3.mlp.experts.up".
+// The name of the tensor that holds `part` of a weight: the reverse. `part`: one of parts_of_weight().
 std::string ggml_part_name(const GgufLayout& layout, const GgufPart& part,
                            const std::string& hf_name);
 
-// The runs of GgufStateRows' weight; empty: the model has no such heads.
+// The distribution of the rows of a weight in GgufLayout::state_rows to its two tensors in the file; empty: the model
+// has no such weights.
 struct GgufHeads;
 std::vector<GgufRun> runs_of_state(const GgufHeads& of);
-// The rows that the weight has of one tensor of the file, or of both.
+// The number of the weight's rows in the tensor of gates (true), in the other tensor (false), or in both (none).
 int64_t rows_of_runs(const std::vector<GgufRun>& runs, std::optional<bool> of_gates = {});
-// The weight of a tensor, or the weight's own entry, with its layer; nullptr: none.
+// The entry of GgufLayout::state_rows for `name`, and the number of its layer; nullptr: there is none. `of_file`:
+// `name` is that of a tensor of the file; false: of a weight.
 std::pair<const GgufStateRows*, int64_t> state_rows_in(const GgufLayout& layout,
                                                        const std::string& name, bool of_file);
 
-// The list of the file's metadata that holds the weight, and the weight's layer; nullptr: none.
+// The entry of GgufLayout::lists for the weight, and the number of its layer; nullptr: there is none.
 std::pair<const GgufList*, int64_t> list_of_weight(const GgufLayout& layout,
                                                    const std::string& hf_name);
 
-// The heads of a model: those of queries, and those of keys and values; of layers with a state those of values and of
-// keys, and the rows of their queries and keys.
+// Numbers of heads. `queries`, `keys`: attention heads, and key/value heads. For layers with a state (linear
+// attention): `state_values`, `state_keys`: heads of values, and of keys; `state_rows`: rows of all their queries and
+// keys together.
 struct GgufHeads {
   int64_t queries = 0, keys = 0;
   int64_t state_values = 0, state_keys = 0, state_rows = 0;
 };
-// The heads by the keys of config.json that the layout names; value(key): 0 if there is none.
+// The heads of a model. `value` gives the value of a key of config.json, 0 if it is absent.
 GgufHeads heads_of(const GgufLayout& layout,
                    const std::function<int64_t(const std::string& key)>& value);
-// The order of a weight's rows in the file and in Transformers.
-//   pairs    llama.cpp has the rows of q and k of one head as pairs (0, D/2), (1, D/2+1), ...; Transformers as
-//            halves
-//   groups   llama.cpp has the rows of all q, all k, all v; Transformers those of a group's queries, key and
-//            value, group after group
-//   tiles    llama.cpp has head j of each of the `keys` groups, then head j + 1 of each; Transformers all heads of a
-//            group, group after group. Rows before `fixed` stay.
+// The order of a weight's rows in the file, compared with Transformers' order.
+//   same     the orders are the same
+//   pairs    query and key weights: within a head of D rows, the file has the pairs (0, D/2), (1, D/2+1), ... of
+//            Transformers' rows
+//   groups   fused query/key/value weights: the file has all queries, then all keys, then all values; Transformers
+//   has,
+//            for one key/value head after the other, its queries, its key and its value
+//   tiles    value heads that are in groups, one group for each key head: the file has the first head of each group,
+//            then the second of each, ...; Transformers has all heads of a group, group after group. Rows before
+//            `fixed`
+//            have the same place.
 struct GgufRowOrder {
   enum class Kind { same, pairs, groups, tiles } kind = Kind::same;
-  int64_t rows = 0;               // of the weight
-  int64_t queries = 0, keys = 0;  // pairs: `queries` are the heads of the weight; tiles: all heads
+  int64_t rows = 0;  // of the weight
+  // pairs: both are the number of the weight's heads. groups: query heads, key/value heads. tiles: value heads,
+  // groups.
+  int64_t queries = 0, keys = 0;
   int64_t fixed = 0;
 
   bool same() const { return kind == Kind::same; }
-  // The heads share the rows evenly.
+  // Whether the heads divide the rows evenly.
   bool fits() const;
-  int64_t hf_row(int64_t r) const;    // Transformers' number of the file's row r
-  int64_t gguf_row(int64_t r) const;  // back
+  int64_t hf_row(int64_t r) const;    // Transformers' index of the file's row r
+  int64_t gguf_row(int64_t r) const;  // the file's index of Transformers' row r
 };
+// The order of a weight's rows. `rows`: their number.
 GgufRowOrder row_order(const GgufLayout& layout, const std::string& hf_name, int64_t rows,
                        const GgufHeads& of);
-// The order of its columns.
+// The order of a weight's columns, with columns in the place of rows.
 GgufRowOrder column_order(const GgufLayout& layout, const std::string& hf_name, int64_t columns,
                           const GgufHeads& of);
-// Whether the file has -exp(w) in the place of w.
+// Whether the file has -exp(w) for the weight w.
 bool is_rate(const GgufLayout& layout, const std::string& hf_name);
-// Whether Transformers keeps that weight transposed: GPT-2's linear weights are [in, out], those of
-// ggml [out, in].
+// Whether Transformers keeps the weight as [in, out], the transpose of the file's [out, in]: linear weights of GPT-2.
 bool is_turned(const GgufLayout& layout, const std::string& hf_name);
-// Whether the file keeps 1 + w where Transformers keeps w.
+// Whether the file has 1 + w for the weight w.
 bool is_plus_one(const GgufLayout& layout, const std::string& hf_name);
 
-// The axis of size 1 that the file leaves out of the weight; -1: none.
+// The index of the weight's axis of size 1 that the file's tensor does not have; -1: none.
 int64_t left_out_axis(const GgufLayout& layout, const std::string& hf_name);
 
-// Tensors of rotary frequencies: those of Llama 3, and longrope's factors for short and long texts.
+// Tensors with divisors of the rotary frequencies: of Llama 3, and longrope's for short and for long texts.
 inline constexpr const char* kRopeFreqs = "rope_freqs.weight";
 inline constexpr const char* kShortFactors = "rope_factors_short.weight";
 inline constexpr const char* kLongFactors = "rope_factors_long.weight";
-bool is_of_rotation(const std::string& ggml_name);
-inline constexpr float kNeverTurns = 1e30f;  // GgufLayout::turns_by_factors
+bool is_of_rotation(const std::string& ggml_name);  // whether it is one of these
+// The divisor in rope_freqs of channels that are not rotated (GgufLayout::turns_by_factors).
+inline constexpr float kNeverTurns = 1e30f;
 
-// The head that classifies: its last matrix, the key of its labels after the architecture's name, and hone's key, a
-// JSON object with the keys of config.json for which llama.cpp has none.
+// For a head that classifies sequences. kClassifierOutput: the tensor of its last matrix. kOutputLabels: the key of
+// its labels, after the architecture's name and a dot. kClassifierKeys: a key of hone's own, with a JSON object of
+// those config.json keys in kKeysOfClassifiers that the model has; llama.cpp has no keys for them.
 inline constexpr const char *kClassifierOutput = "cls.output.weight",
                             *kOutputLabels = "classifier.output_labels",
                             *kClassifierKeys = "hone.classifier";

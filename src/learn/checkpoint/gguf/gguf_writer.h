@@ -1,4 +1,4 @@
-// Writing GGUF, version 3: docs/formats/gguf.md.
+// Writes GGUF files, version 3: docs/formats/gguf.md.
 #pragma once
 
 #include <functional>
@@ -12,20 +12,22 @@
 
 namespace hone {
 
-// Integers are written as u32 (lists: i32; kByteList's: u8), floats as f32, which is what llama.cpp
-// reads.
+// The key whose list of integers is written as u8.
 inline constexpr const char* kByteList = "tokenizer.ggml.precompiled_charsmap";
+// Keys and values in the order in which they are written. In the types that llama.cpp reads: an integer is written as
+// u32, a list of integers as i32 (that of kByteList as u8), floats as f32.
 using GgufMetadata = std::vector<std::pair<std::string, GgufValue>>;
 
+// A tensor to write.
 struct GgufOutput {
-  std::string name;            // ggml's
-  std::vector<int64_t> shape;  // outermost first
-  const GgmlFormat* format;    // with `encode`; rows are whole blocks
+  std::string name;            // llama.cpp's name: "blk.0.attn_q.weight"
+  std::vector<int64_t> shape;  // outermost dimension first
+  const GgmlFormat* format;    // must have `encode`; the last dimension must be whole blocks
 };
-// Returns the elements of outputs[i] in the file's order; called once for each, in order.
+// Fills `out` with the elements of outputs[i], row-major. Called once for each i, in ascending order.
 using ReadFloats = std::function<Status(size_t i, std::span<float> out)>;
 
-// The file appears whole or not at all; its folder must be there. Errors: those of the store and of
+// Writes a GGUF file. It appears complete or not at all. Its folder must exist. Errors: those of the store and of
 // `read`.
 Status save_gguf(const std::string& path, const GgufMetadata& metadata,
                  std::span<const GgufOutput> outputs, const ReadFloats& read,

@@ -1,16 +1,18 @@
-// A folder of torch.distributed.checkpoint: `.metadata` and the files `__<rank>_<n>.distcp`.
+// Opens a folder of torch.distributed.checkpoint (DCP): the file `.metadata` and the files `__<rank>_<n>.distcp`.
 #pragma once
 
 #include "learn/checkpoint/imports/import_format.h"
 
 namespace hone {
 
+// Whether the folder has a file `.metadata`.
 Result<bool> is_dcp_folder(const std::string& path, Store& store);
 
-// Its tensors as a run: states of an optimizer are entries with a key "state" above the weight's name, all
-// others are weights under the last key of their path. `steps` is that of an entry "step" or "global_step",
-// or of a schedule's "last_epoch", or else the number of updates. Errors: those of read_dcp_metadata;
-// H2214: a tensor does not have each element once, or a file is missing.
+// Opens the folder as a training run. An entry {..., "state", weight, state} is a state of the optimizer; every other
+// tensor is a weight, under the last key of its path. ImportedRun::steps comes from an entry "step" or "global_step",
+// else from a schedule's "last_epoch", else from the number of updates. H2214: a tensor lacks elements or has some
+// twice, a file is missing or too short. H2215: flat parameters of FSDP without names; the optimizer has updated
+// weights differently often. Errors of read_dcp_metadata().
 Result<ImportedRun> open_dcp_folder(const std::string& path, Store& store);
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// The file .metadata of torch.distributed.checkpoint: which tensors a checkpoint holds, and where their chunks
-// are. It is a pickle; nothing in it runs. docs/formats/imports.md has the form.
+// Reads the file .metadata of torch.distributed.checkpoint: the tensors that a checkpoint holds, and the places of
+// their chunks in its files. The file is a pickle; code in it is never run. docs/formats/imports.md describes it.
 #pragma once
 
 #include <string>
@@ -11,15 +11,16 @@
 
 namespace hone {
 
-// Bytes of a file in the folder.
+// A part of a file in the folder: the bytes [offset, offset + bytes).
 struct DcpPlace {
-  std::string file;  // a plain name
+  std::string file;  // name without a folder
   int64_t offset = 0, bytes = 0;
 };
 
+// A box of a tensor: `sizes` elements along each axis, the first at index `offset`.
 struct DcpChunk {
-  Shape offset, sizes;  // a box of the tensor
-  DcpPlace place;       // a tensor as torch.save writes it
+  Shape offset, sizes;
+  DcpPlace place;  // holds the box as a tensor that torch.save wrote
 };
 
 struct DcpEntry {
@@ -32,8 +33,9 @@ struct DcpTensor : DcpEntry {
   std::vector<DcpChunk> chunks;
 };
 
+// An object that is not a tensor.
 struct DcpValue : DcpEntry {
-  DcpPlace place;  // any other object, as torch.save writes it
+  DcpPlace place;  // holds the object as torch.save wrote it
 };
 
 struct DcpMetadata {
@@ -41,9 +43,10 @@ struct DcpMetadata {
   std::vector<DcpValue> values;
 };
 
-// H2214: an entry is missing or impossible; H2215: compressed chunks, an element type that hone does not
-// have; H2703 a class that does not belong there; H2701 to H2704: see Pickle::read. Chunks are within their
-// tensor; whether they hold each element once is not checked. `name` is for messages.
+// Parses the contents of .metadata. `name`: the file, for messages. Checks that chunks are within their tensor, not
+// that they cover each element once. H2214: an entry is missing or impossible. H2215: chunks are compressed, or hone
+// does not have the element type. H2703: an object of a class that does not belong into this file. H2701 to H2704: see
+// Pickle::read.
 Result<DcpMetadata> read_dcp_metadata(std::string_view bytes, const std::string& name);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Error codes of the room learn/checkpoint/imports: H2214 and H2215.
+// The error codes of learn/checkpoint/imports: H2214 and H2215. errors.def has their meanings.
 #pragma once
 
 #include "base/core/error.h"

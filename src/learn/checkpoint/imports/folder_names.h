@@ -1,4 +1,4 @@
-// Names of files in checkpoint folders.
+// Helpers for reading checkpoint folders of other programs: names of files, and trainer_state.json.
 #pragma once
 
 #include <string>
@@ -11,26 +11,27 @@
 namespace hone {
 
 struct FolderNames {
-  std::vector<std::string> files, folders;  // sorted
+  std::vector<std::string> files, folders;  // names without the path, sorted
   bool has_file(std::string_view name) const;
   bool has_folder(std::string_view name) const;
 };
 
-// The names in a folder; none if the path is not a folder.
+// The names in a folder; no names if the path is not a folder. Errors: those of the store.
 Result<FolderNames> names_of(const std::string& path, Store& store);
 
-// The folder that a file such as `latest` names, if the path has that file; else "". H2214: the file does not
-// hold the name of a folder beside it.
+// DeepSpeed's file `latest` holds the name of the newest step's folder beside it. Returns the path of the folder that
+// the file <path>/<file> names; "": there is no such file. H2214: the file does not name an existing folder beside it.
 Result<std::string> named_folder(const std::string& path, const std::string& file, Store& store);
 
-// Numbers in a name of the form "zero_pp_rank_*_mp_rank_*_optim_states.pt", each * one number; empty: the
-// name has another form.
+// The numbers in `name`, in order, if it has the form `form`, in which each * stands for a number:
+// "zero_pp_rank_*_mp_rank_*_optim_states.pt". Empty: `name` has another form.
 std::vector<int64_t> numbers_in_name(std::string_view name, std::string_view form);
 
-// trainer_state.json of that folder, or, if it has none and `above`, of the folder that holds it; else null.
+// trainer_state.json in the folder `path`, or, with `above`, in the folder that contains it. Null: there is none.
+// H0001: it is not JSON. Errors of the store.
 Result<Json> trainer_state_at(const std::string& path, bool above, Store& store);
 
-// Its "global_step"; `otherwise` if it has none.
+// "global_step" of a trainer_state.json; `otherwise` if it is absent or not a whole number.
 int64_t steps_of_trainer_state(const Json& state, int64_t otherwise);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// A form of training checkpoints of another program. Each is one file of this shelf:
+// The interface for training checkpoints of another program. Each format is one file of this folder:
 //
 //   ImportFormat import_lightning() {
 //     return {.name = "Lightning", .is_at = is_lightning, .open = open_lightning};
@@ -17,39 +17,44 @@
 
 namespace hone {
 
-// A weight that a checkpoint knows by its number alone.
+// A weight that the optimizer's state dict identifies by a number, not by a name.
 struct NumberedState {
-  std::string key;             // in the names of its states: "exp_avg.<key>"; "": it has none
-  std::optional<Shape> shape;  // of its states; nullopt: it has none
+  std::string key;             // its states have the names "exp_avg.<key>"; "": it has no states
+  std::optional<Shape> shape;  // of its states; nullopt: it has none, or they have several shapes
 };
 
 struct ImportedRun {
   std::string format;  // for the log: "DeepSpeed ZeRO-2 of 2 ranks"
-  // The weights in their best precision, under the names of the run's modules.
+  // The weights, under the names of the run's modules, in the highest precision that the checkpoint has.
   std::unique_ptr<WeightSource> weights;
-  // Tensors "<state>.<weight>" with PyTorch's names of states, such as exp_avg; null: none was saved.
+  // The optimizer's states as tensors "<state>.<weight>", with PyTorch's names of states, such as exp_avg. Null: the
+  // checkpoint has none.
   std::unique_ptr<WeightSource> optimizer;
-  // Not empty: the optimizer's groups number its weights, and the states have the names "<state>.<key>".
+  // Not empty: the checkpoint identifies the optimizer's weights by numbers. numbered[g][i] is weight i of the
+  // optimizer's group g, and the states in `optimizer` have the names "<state>.<key>".
   std::vector<std::vector<NumberedState>> numbered = {};
-  // Weights, and with them their states, that may have rows after those of the model: padded vocabularies.
+  // Names of weights that may have further rows after those of the model, because the vocabulary was padded. Their
+  // states have these rows too.
   std::set<std::string> padded = {};
-  int64_t steps = 0;    // made, skipped ones included
-  int64_t updates = 0;  // those that changed the weights
-  std::optional<double> loss_scale = {};
-  // Arguments of the optimizer under the names of settings: learning_rate, adam_beta1, weight_decay, ...
+  int64_t steps = 0;    // training steps made, including those whose update was skipped
+  int64_t updates = 0;  // steps that changed the weights
+  std::optional<double> loss_scale = {};  // of mixed precision; none: not used
+  // Arguments of the optimizer under the names of hone's settings: learning_rate, adam_beta1, weight_decay, ...
   Json arguments = Json::object();
-  Json trainer_state = nullptr;  // trainer_state.json of Transformers, if it is there
-  Json plateau = nullptr;        // the state of ReduceLROnPlateau: rate, best, bad_in_row, cooling
+  Json trainer_state = nullptr;  // Transformers' trainer_state.json; null: there is none
+  // The state of ReduceLROnPlateau: rate, best, bad_in_row, cooling; null: the run does not use it.
+  Json plateau = nullptr;
 };
 
 struct ImportFormat {
   std::string name;  // of the program, for messages
-  // Recognises the format by files and their names, or by content; reads little.
+  // Whether the file or folder `path` has this format. Decides by names of files, or reads a little of them.
   Result<bool> (*is_at)(const std::string& path, Store& store) = nullptr;
-  // H2214, H2215, and errors of PyTorch's files.
+  // Opens it; tensors are read later. H2214: it is incomplete or damaged. H2215: it is in a form that is not
+  // supported. Errors of torch_object.h.
   Result<ImportedRun> (*open)(const std::string& path, Store& store) = nullptr;
 };
 
-std::vector<ImportFormat> all_import();  // generated from the folder
+std::vector<ImportFormat> all_import();  // one for each format's file in this folder; generated
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Reading of a checkpoint that opened, as the fuzzers of this room do it.
+// Helpers of the fuzzers of this folder.
 #pragma once
 
 #include <cstring>
@@ -11,7 +11,8 @@
 
 namespace hone {
 
-// Two files of bytes whose first four are the size of the first one; nullopt: there are fewer.
+// Divides a fuzzer's input into two files: the first four bytes are the size of the first file, all further bytes
+// after it are the second. nullopt: the input has fewer than four bytes.
 inline std::optional<std::pair<std::string_view, std::string_view>> two_files(const uint8_t* data,
                                                                               size_t size) {
   uint32_t first = 0;
@@ -23,7 +24,7 @@ inline std::optional<std::pair<std::string_view, std::string_view>> two_files(co
   return std::pair(one, all.substr(one.size()));
 }
 
-// Reads every tensor of at most 65,536 elements; an Error has a text.
+// If `run` was opened, reads every tensor of at most 65,536 elements. An Error must have a text.
 inline void read_all(const Result<ImportedRun>& run) {
   if (!run.ok()) {
     HONE_BUG_IF(run.error().text().empty(), "an error without text");

@@ -1,5 +1,5 @@
-// Training checkpoints of other programs: DeepSpeed, PyTorch's distributed checkpoints, Accelerate, Lightning.
-// docs/formats/imports.md lists the forms.
+// Opens training checkpoints of other programs, such as DeepSpeed, PyTorch's distributed checkpoints, Accelerate,
+// Lightning and Megatron-LM. docs/formats/imports.md lists the formats.
 //
 //   if (HONE_TRY(is_import(path))) {
 //     ImportedRun run = HONE_TRY(open_import(path));
@@ -11,10 +11,10 @@
 
 namespace hone {
 
-// Whether a format of the shelf is at this folder or file.
+// Whether the folder or file is a checkpoint in one of the formats. Errors: those of the store.
 Result<bool> is_import(const std::string& path, Store& store = file_store());
-// Opens it. H2214 no format is at the path, or a part is missing or damaged; H2215 the form is not supported;
-// H2207, H2703: errors of PyTorch's files.
+// Opens a checkpoint. H2214: it has none of the formats, or a part is missing or damaged. H2215: its form is not
+// supported. H2207, H2703: a file of torch.save cannot be read.
 Result<ImportedRun> open_import(const std::string& path, Store& store = file_store());
 
 }  // namespace hone

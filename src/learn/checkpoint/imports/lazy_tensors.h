@@ -1,5 +1,5 @@
-// Tensors whose files are opened for each read: a checkpoint may have thousands of files, more than a
-// process may have open.
+// A source of tensors that opens a tensor's file for each read and closes it again. A checkpoint may have thousands of
+// files, more than a process may have open.
 #pragma once
 
 #include <functional>
@@ -12,11 +12,12 @@ namespace hone {
 
 class LazyTensors final : public WeightSource {
  public:
-  // Opens the source of one tensor, which has the name kName there.
+  // The name of the tensor in the source that Open returns.
   static constexpr const char* kName = "tensor";
+  // Opens the file of one tensor.
   using Open = std::function<Result<std::unique_ptr<WeightSource>>()>;
 
-  // `info`: of the tensor; a read is H2214 if the opened one has another type.
+  // Adds a tensor with this info. A read gives H2214 if the opened tensor's type differs from info.type.
   void add_lazy(TensorInfo info, Open open);
 
  protected:
@@ -26,13 +27,14 @@ class LazyTensors final : public WeightSource {
 
  private:
   Result<std::unique_ptr<WeightSource>> open(size_t index) const;
-  std::vector<Open> opens_;  // beside tensors_
+  std::vector<Open> opens_;  // opens_[i] belongs to tensors_[i]
 };
 
-// The part of a file from `offset` on. The file must end after it.
+// The bytes [offset, offset + bytes) of a file as a file of its own. `file` must have all of them.
 std::unique_ptr<ByteFile> part_of_file(std::unique_ptr<ByteFile> file, int64_t offset,
                                        int64_t bytes);
-// A file of torch.save that is one tensor, or a dict with it under `key`: the tensor kName.
+// Opens a file of torch.save that holds one tensor, or a dict with the tensor under `key`. The source has this tensor
+// under the name LazyTensors::kName. H2214: the file holds no tensor. Errors of TorchObject::open().
 Result<std::unique_ptr<WeightSource>> open_one_tensor(std::unique_ptr<ByteFile> file,
                                                       const char* key = "");
 

@@ -1,4 +1,4 @@
-// The state dict of a PyTorch optimizer: {"state": {weight: {"exp_avg": tensor, ...}}, "param_groups": [...]}.
+// Reads the state dict of a PyTorch optimizer: {"state": {weight: {"exp_avg": tensor, ...}}, "param_groups": [...]}.
 #pragma once
 
 #include <optional>
@@ -12,22 +12,26 @@
 
 namespace hone {
 
-// Collects arguments of an optimizer from its groups, under the names of hone's settings: learning_rate (the
-// peak, if the group has it), adam_beta1, adam_beta2, adam_epsilon, weight_decay (the largest of the
-// groups); also amsgrad and maximize if they are true.
+// Adds an argument of PyTorch's optimizer to `arguments`, under the name of hone's setting: learning_rate (initial_lr,
+// the peak of the schedule, else lr), adam_beta1, adam_beta2, adam_epsilon, weight_decay (the largest of the groups);
+// amsgrad and maximize if they are true. Other arguments are ignored.
 void add_argument(Json& arguments, std::string_view name, const PickleValue& value);
+// Adds all arguments of all groups.
 void add_arguments(Json& arguments, const PickleValue& param_groups);
 
-// An integer or a real number; nullopt: neither.
+// The value as a double if it is an integer or a real number; nullopt: it is neither.
 std::optional<double> number_of(const PickleValue& v);
 
-// Counts updates of the weights: one number for all of them. H2215: they differ.
+// Collects the number of updates that an optimizer has made of each weight. It must be the same for all weights.
 class UpdateCount {
  public:
-  explicit UpdateCount(std::string path) : path_(std::move(path)) {}
+  explicit UpdateCount(std::string path) : path_(std::move(path)) {}  // the file, for messages
+  // Adds the count of one weight. H2215: it differs from that of the weights before. H2214: it is not a whole number
+  // of updates.
   Status add(double updates, const std::string& weight);
+  // Does this with a count that is the only element of the tensor `tensor`.
   Status add(const WeightSource& source, const std::string& tensor, const std::string& weight);
-  int64_t value() const { return updates_.value_or(0); }
+  int64_t value() const { return updates_.value_or(0); }  // 0: no weight was added
 
  private:
   std::string path_;
@@ -39,25 +43,27 @@ struct NamedShape {
   Shape shape;
 };
 
-// Names of the parameters that groups of an optimizer count: group by group, the weights in the order in
-// which the module has them, each group a part of them in that order. nullopt: the shapes allow no such
-// division, or several. `groups`: the shapes that the states have; nullopt for a parameter without a state.
+// Finds the names of weights that an optimizer identifies by numbers. `weights`: all weights in the order of the
+// module. `groups`: for each group of the optimizer, the shape of each weight's states, in the order of their numbers;
+// nullopt: the weight has no states. A group has some of the weights, in the order of the module. Returns the names in
+// the form of `groups`. nullopt: the shapes allow no such division of the weights, or more than one.
 std::optional<std::vector<std::vector<std::string>>> names_in_groups(
     const std::vector<NamedShape>& weights,
     const std::vector<std::vector<std::optional<Shape>>>& groups);
 
-// The tensors of an optimizer's states, taken from `file` under the names "<state>.<weight>".
+// The states of an optimizer. Their tensors can be read from the file that was given to take_optimizer().
 struct OptimizerDict {
-  std::vector<std::string> tensors;
-  Json arguments = Json::object();
-  int64_t updates = 0;
-  std::vector<std::vector<NumberedState>> numbered = {};  // by group; empty: the states have names
+  std::vector<std::string> tensors;  // their names in the file: "<state>.<weight>"
+  Json arguments = Json::object();   // see add_argument()
+  int64_t updates = 0;               // that the optimizer has made of each weight
+  std::vector<std::vector<NumberedState>> numbered = {};  // ImportedRun::numbered; empty: by names
 };
-// States are by weight, by number with "param_names", or by number alone: then `weights` names them
-// (names_in_groups). H2214 the dict has another form; H2215 numbers that cannot be given names.
+// Takes the states of `optimizer`, a state dict in the tree of `file`. It may identify weights by name, by number with
+// names in "param_names", or by number alone; then names_in_groups() finds the names in `weights`. H2214: the dict has
+// another form. H2215: the names of numbered weights cannot be found, or weights have been updated differently often.
 Result<OptimizerDict> take_optimizer(TorchObject& file, const PickleValue& optimizer,
                                      const std::vector<NamedShape>& weights);
-// The same without names of weights: states that are numbered have the names "<state>.#<number>".
+// Does this without names of weights: the states of a weight that has only a number get the names "<state>.#<number>".
 Result<OptimizerDict> take_numbered_optimizer(TorchObject& file, const PickleValue& optimizer);
 
 }  // namespace hone

@@ -1,4 +1,5 @@
-// Tensors that other sources hold in parts: flat ranges of elements, or boxes of a shape.
+// A source of tensors whose elements are in pieces in other sources. A piece is a range of elements, or a box of the
+// tensor.
 #pragma once
 
 #include <memory>
@@ -9,32 +10,32 @@
 
 namespace hone {
 
-// Part of a tensor. Its elements are, in row-major order, those of the box at `offset` of `sizes` in a
-// tensor of shape `whole`, which has as many elements as the tensor: its own shape, or {elements}.
+// A piece of a tensor: the box of `sizes` elements along each axis, whose first element has the index `offset`.
+// `whole` is the shape of the tensor, or {number of its elements} for a range of elements. The piece's elements are in
+// row-major order in the tensor `name` of `source`, from its element number `first` on.
 struct TensorPiece {
-  const WeightSource* source = nullptr;
-  std::string name;   // a tensor of the source
-  int64_t first = 0;  // its element with which the piece begins
+  const WeightSource* source = nullptr;  // must outlive the piece; see PieceWeights::hold()
+  std::string name;
+  int64_t first = 0;
   Shape whole = {}, offset = {}, sizes = {};
 
   int64_t count() const { return Type{DType::u8, sizes}.count(); }
 };
 
-// Elements [begin, begin + count) of a tensor of `elements`.
+// The piece with the elements [begin, begin + count) of a tensor that has `elements` elements.
 TensorPiece flat_piece(const WeightSource& source, std::string name, int64_t first,
                        int64_t elements, int64_t begin, int64_t count);
 
-// The first fault of these pieces of a tensor of that shape: each of its elements must be in one of them. ""
-// if there is none.
+// Checks that each element of a tensor of this shape is in exactly one of the pieces. Returns "", or the first fault.
 std::string fault_of_pieces(const Shape& shape, const std::vector<TensorPiece>& pieces);
 
 class PieceWeights final : public WeightSource {
  public:
-  // Keeps a source alive.
+  // Keeps `source` alive as long as this object, and returns it.
   const WeightSource* hold(std::shared_ptr<const WeightSource> source);
-  // Adds a tensor whose pieces have no fault.
+  // Adds a tensor. fault_of_pieces() must be "" for the pieces.
   void add_pieces(TensorInfo info, std::vector<TensorPiece> pieces);
-  // Adds a whole tensor of a source under another name.
+  // Adds the tensor `tensor` of `source` under the name `name`.
   void add_whole(std::string name, const WeightSource& source, const TensorInfo& tensor);
 
  protected:
@@ -44,7 +45,7 @@ class PieceWeights final : public WeightSource {
 
  private:
   std::vector<std::shared_ptr<const WeightSource>> sources_;
-  std::vector<std::vector<TensorPiece>> pieces_;  // by tensor
+  std::vector<std::vector<TensorPiece>> pieces_;  // pieces_[i] belongs to tensors_[i]
 };
 
 }  // namespace hone

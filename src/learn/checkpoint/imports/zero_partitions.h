@@ -1,5 +1,5 @@
-// The flat parts of weights and optimizer states that the ranks of DeepSpeed's ZeRO have, as pieces of named
-// tensors.
+// Reads the files in which the ranks of DeepSpeed's ZeRO save weights and optimizer states. A rank has flat tensors,
+// in which parts of many weights are joined; this finds the pieces of each weight in them.
 #pragma once
 
 #include <map>
@@ -12,35 +12,37 @@
 
 namespace hone {
 
-// The state of one rank: *_optim_states.pt. Its tensors are named "<kind>.<k>", the flat tensor number k of a
-// kind: "fp32" for the weights, else a state of the optimizer.
+// The file of one rank, *_optim_states.pt. Its tensors have the names "<kind>.<k>": flat tensor number k of a kind.
+// The kind is "fp32" for the weights, else the name of an optimizer state, such as "exp_avg".
 struct ZeroRank {
   std::shared_ptr<TorchObject> file;
-  int64_t stage = 0, ranks = 0;
+  int64_t stage = 0, ranks = 0;    // ZeRO stage 1, 2 or 3; number of ranks
   std::vector<std::string> kinds;  // "fp32" first
-  std::vector<int64_t> elements;   // of each flat tensor; the same for all kinds
-  // Stages 1 and 2 of newer versions: for each flat tensor the weights in it, in their order: name, first
-  // element, number of elements.
+  std::vector<int64_t> elements;   // of each flat tensor k; the same for all kinds
+  // The weights in each flat tensor, in order; only in stages 1 and 2 of newer versions, else empty. A slice is the
+  // elements [begin, begin + count) of the flat tensor.
   struct Slice {
     std::string name;
     int64_t begin = 0, count = 0;
   };
   std::vector<std::vector<Slice>> slices;
-  OptimizerDict optimizer;  // arguments, updates
-  std::optional<double> loss_scale;
+  OptimizerDict optimizer;           // only its arguments and updates
+  std::optional<double> loss_scale;  // none: not in the file
 };
 
-// H2214: the file lacks a part. H2215: a form that is not supported.
+// Reads the file of one rank. H2214: the file lacks a part, or has one of another form. H2215: experts in DeepSpeed's
+// form.
 Result<ZeroRank> read_zero_rank(std::shared_ptr<TorchObject> file);
 
-// Weights in groups of an optimizer, in the order of their flat tensors.
+// The weights of each group of the optimizer, in the order in which they are in its flat tensor.
 using ZeroGroups = std::vector<std::vector<NamedShape>>;
 
-// Pieces of all weights of `kind`, from all ranks in their order. H2214: a weight lacks elements.
+// For each weight, the pieces of its values of `kind` in the files of the ranks. `ranks`: all of them, in order.
+// H2214: a file lacks elements, or has elements of a weight that `groups` does not list.
 Result<std::map<std::string, std::vector<TensorPiece>>> zero_pieces(
     const std::vector<ZeroRank>& ranks, const ZeroGroups& groups, const std::string& kind);
 
-// Elements of a weight that each rank has in stage 3; the last ones may have fewer.
+// The number of elements of a weight that each rank has in stage 3; the last ranks may have fewer.
 inline int64_t stage3_part(int64_t elements, int64_t ranks) {
   return elements / ranks + (elements % ranks > 0 ? 1 : 0);
 }

@@ -1,5 +1,5 @@
-// Bytes at an offset: the one way in which the readers of this room see a file. Read through a
-// Store, never mapped, so weights are in memory only once: in the caller's buffer.
+// A file as bytes at an offset: the interface through which all readers of checkpoints read. Files are read through a
+// Store and never mapped into memory, so weights are in memory only once, in the caller's buffer.
 #pragma once
 
 #include <cstddef>
@@ -18,14 +18,15 @@ class ByteFile {
   virtual ~ByteFile() = default;
   virtual int64_t size() const = 0;
   virtual const std::string& path() const = 0;  // for messages
-  // Fills `out` from byte `offset`; an Error when the file ends before. Thread-safe.
+  // Fills `out` with the bytes from `offset` on. An Error if the file ends before `out` is full: H2202, or the
+  // store's. Thread-safe.
   virtual Status read_at(int64_t offset, std::span<std::byte> out) const = 0;
 };
 
-// A file of a store. H2202 when it is a folder; else the store's errors.
+// Opens a file of a store. H2202: the path is a folder. Errors of the store.
 Result<std::unique_ptr<ByteFile>> open_byte_file(const std::string& path,
                                                  Store& store = file_store());
-// Bytes held in memory under a name (tests, fuzzers).
+// A file whose contents are `bytes`, for tests and fuzzers. `name`: its path().
 std::unique_ptr<ByteFile> memory_byte_file(std::string name, std::string bytes);
 
 }  // namespace hone

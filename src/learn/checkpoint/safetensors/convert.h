@@ -1,4 +1,4 @@
-// Converts elements from the type in a file to the type that the caller wants.
+// Converts elements of a tensor from the type in a file to the type that the caller requests.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,9 @@
 
 namespace hone {
 
-// Element formats of files. The last five have no DType of their own: a reader reports the DType
-// that holds every value (i32 for i16 and u16, i64 for u32 and u64) and can only convert.
+// The element types of files. i16, u16, u32, u64 and `opaque` have no DType of their own. A reader reports them as the
+// DType that holds every value (i32 for i16 and u16, i64 for u32 and u64), and must convert their elements. opaque: an
+// element type that hone cannot read.
 enum class Stored : uint8_t {
   f64,
   f32,
@@ -31,20 +32,24 @@ enum class Stored : uint8_t {
 };
 
 int64_t size_of(Stored s);  // bytes of one element; 0 for opaque
-DType dtype_of(Stored s);   // the DType itself, or the one that holds every value
-bool is_dtype(Stored s);    // the bytes are those of dtype_of(s)
+DType dtype_of(Stored s);   // the same type as a DType, or the DType that holds every value
+bool is_dtype(Stored s);    // whether elements have the same bytes as those of dtype_of(s)
 Stored stored_of(DType t);
 
-// Converts `n` elements; neither pointer needs alignment. Rules, as PyTorch's `to`:
-// float -> float through f32 unless both ends are f64, round to nearest even; integer -> float;
-// integer -> integer when every value fits; float -> integer never.
-// Returns an empty view, or why it cannot be done.
+// Converts `n` elements by the rules of PyTorch's Tensor.to:
+//   float to float      rounds to nearest even; goes through f32 unless both types are f64 or f32
+//   integer to float    rounds to nearest even
+//   integer to integer  fails if a value does not fit
+//   float to integer    fails
+// The pointers need no alignment. Returns "", or the reason for which the conversion failed.
 std::string_view convert(Stored from, const std::byte* in, DType to, std::byte* out, int64_t n);
 
-// Reads `t`, whose elements are contiguous in `file` as `from`, as elements of `to`; no copy when
-// they are the same. `out` has the size. H2206, and the file's errors.
+// Reads the tensor `t`, whose elements are contiguous in `file` from byte t.offset on with the type `from`, as
+// elements of `to`. If the types are the same, the bytes are read directly into `out`. `out` must have t.type.count()
+// elements of `to`. H2206: the conversion fails. Errors of the file.
 Status read_elements(const ByteFile& file, const TensorInfo& t, Stored from, DType to,
                      std::span<std::byte> out);
-Error not_convertible(const TensorInfo& t, DType to, std::string_view why);  // H2206
+// The error H2206: `t` cannot be converted to `to`, because of `why`.
+Error not_convertible(const TensorInfo& t, DType to, std::string_view why);
 
 }  // namespace hone

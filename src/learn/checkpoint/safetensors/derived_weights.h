@@ -1,4 +1,5 @@
-// Weights of another source under other names, shapes or values.
+// A base class for sources that present the tensors of another source, the base, under other names, with other shapes
+// or with other values.
 #pragma once
 
 #include <memory>
@@ -9,19 +10,20 @@
 
 namespace hone {
 
-// A tensor is read from the base under the name that it has there, unless a derived class reads it.
+// A read of a tensor becomes a read of one tensor of the base. A derived class overrides read_elements_of(), and
+// read_tensor() if needed, for the tensors whose values it makes itself.
 class DerivedWeights : public WeightSource {
  public:
   const WeightSource& base() const { return *base_; }
-  // Adds a tensor of the base as it is.
+  // Adds a tensor of the base unchanged, under its own name.
   void keep(const TensorInfo& info) { take(info, info.name); }
 
  protected:
   explicit DerivedWeights(std::unique_ptr<WeightSource> base) : base_(std::move(base)) {
     metadata_ = base_->metadata();
   }
-  // Adds a tensor whose bytes are those of the base's tensor `of`; "": read_elements_of of the derived class makes
-  // them.
+  // Adds a tensor with this info. `of`: the name of the base's tensor from which it is read; "": the derived class's
+  // read_elements_of() makes its values.
   void take(TensorInfo info, std::string of) {
     add(std::move(info));
     names_.push_back(std::move(of));
@@ -41,7 +43,7 @@ class DerivedWeights : public WeightSource {
   }
 
   const std::unique_ptr<WeightSource> base_;
-  std::vector<std::string> names_;  // in the base; beside tensors_
+  std::vector<std::string> names_;  // names_[i] is `of` of tensors_[i]
 };
 
 }  // namespace hone

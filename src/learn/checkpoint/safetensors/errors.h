@@ -1,4 +1,4 @@
-// Error codes of the room learn/checkpoint/safetensors: H2201 to H2206.
+// The error codes of learn/checkpoint/safetensors: H2201 to H2206. errors.def has their meanings.
 #pragma once
 
 #include "base/core/error.h"

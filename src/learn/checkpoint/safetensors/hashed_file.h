@@ -1,5 +1,5 @@
-// A file of a store (complete and durable after commit(), else nothing is left) that is hashed
-// while it is written, for the manifest of a checkpoint. Errors: the store's.
+// Writes a file to a store and computes its checksum meanwhile, for the manifest of a checkpoint. After commit() the
+// file is complete and durable; without commit() no file is left. Errors: those of the store.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ class HashedFile {
   Status write(std::string_view text) { return write(std::as_bytes(std::span(text))); }
   Status commit() { return writer_->commit(); }
 
-  int64_t size() const { return size_; }
+  int64_t size() const { return size_; }              // bytes written
   uint64_t digest() const { return hash_.digest(); }  // XXH64 of the bytes written
 
  private:

@@ -1,5 +1,4 @@
-// Writing safetensors, byte for byte as the reference library does: see
-// docs/formats/safetensors.md.
+// Writes safetensors files, byte for byte as the reference library does: docs/formats/safetensors.md.
 #pragma once
 
 #include <functional>
@@ -16,45 +15,47 @@
 
 namespace hone {
 
+// Takes the next bytes of a tensor.
 using BlockSink = FunctionRef<Status(std::span<const std::byte>)>;
 
-// One tensor to write, straight from the caller's memory: it is copied only if `as` asks for
-// another element type, a chunk at a time.
+// One tensor to write. Its elements are written directly from the caller's memory. If `as` requests another element
+// type, they are converted chunk by chunk.
 struct TensorData {
   std::string name;
-  Type type;                         // of `bytes`
-  std::span<const std::byte> bytes;  // row-major, type.bytes() of them
-  std::optional<DType> as;           // element type in the file; that of `type` when empty
-  // Instead of `bytes`, of a tensor that the host cannot reach: calls the sink with blocks of whole
-  // elements, in order.
+  Type type;                         // of the caller's elements
+  std::span<const std::byte> bytes;  // the elements, row-major; type.bytes() bytes
+  std::optional<DType> as;           // element type in the file; none: that of `type`
+  // Used in place of `bytes` if it is set, for a tensor that is not in the host's memory: calls the sink with blocks
+  // of whole elements, in order.
   std::function<Status(BlockSink)> blocks = {};
-  // Beside `blocks`: the same for rows begin to end - 1 of the first axis. None: rows cannot be read apart.
+  // With `blocks`: does this for the rows begin to end - 1 of the first axis. Empty: rows cannot be read separately.
   std::function<Status(int64_t begin, int64_t end, BlockSink)> rows = {};
 };
 
 using Metadata = std::map<std::string, std::string>;
-inline const Metadata kTorchMetadata{{"format", "pt"}};  // Transformers requires it of a model file
-inline constexpr int64_t kDefaultShardSize = 5'000'000'000;  // Transformers 5: max_shard_size "5GB"
+inline const Metadata kTorchMetadata{{"format", "pt"}};  // Transformers requires it in model files
+inline constexpr int64_t kDefaultShardSize = 5'000'000'000;  // bytes; Transformers 5: "5GB"
 
-// Streams one file into `out`, which the caller commits. Tensors are ordered by element size, then
-// name. H2206 when an element does not fit the type asked for.
+// Writes one file into `out`; the caller then calls out.commit(). Tensors are ordered by element type, the larger
+// types first, then by name. H2206: an element cannot be converted to the type `as`.
 Status write_safetensors(HashedFile& out, std::span<const TensorData> tensors,
                          const Metadata& metadata = kTorchMetadata);
 
-// Writes <folder>/<stem>.safetensors, or <stem>-00001-of-0000N.safetensors with
-// <stem>.safetensors.index.json when the tensors take more than `max_shard_size` bytes; a tensor is
-// never split. Each file appears complete or not at all, the index last. Shards are filled in the
-// caller's order. Files of an earlier save with another number of shards are removed at the end.
+// Writes <folder>/<stem>.safetensors. If the tensors take more than `max_shard_size` bytes, writes shards
+// <stem>-00001-of-0000N.safetensors and then <stem>.safetensors.index.json. Shards are filled in the caller's order; a
+// tensor is never split. Each file appears complete or not at all. At the end, files of an earlier save under this
+// stem are removed. H2206 as in write_safetensors(); errors of the store.
 Status save_safetensors(const std::string& folder, const std::string& stem,
                         std::span<const TensorData> tensors,
                         int64_t max_shard_size = kDefaultShardSize, Store& store = file_store());
 
-// Like save_safetensors(), for a folder without an earlier save; returns the files with checksums.
+// A file that was written.
 struct WrittenFile {
-  std::string name;
+  std::string name;  // within its folder
   int64_t bytes;
-  uint64_t xxh64;
+  uint64_t xxh64;  // checksum (xxh64.h)
 };
+// As save_safetensors(), but removes no files of an earlier save. Returns the files with their checksums.
 Result<std::vector<WrittenFile>> write_shards(const std::string& folder, const std::string& stem,
                                               std::span<const TensorData> tensors,
                                               int64_t max_shard_size, Store& store);
@@ -63,10 +64,11 @@ Result<std::vector<WrittenFile>> write_shards(const std::string& folder, const s
 Status remove_stale(const std::string& folder, const std::string& stem,
                     const std::vector<WrittenFile>& kept, Store& store);
 
+// The distribution of tensors to files.
 struct ShardPlan {
-  std::vector<std::string> files;            // names in order
-  std::vector<std::vector<size_t>> members;  // indices of tensors, beside files
-  std::string index;                         // text of the index; empty for a single file
+  std::vector<std::string> files;            // names
+  std::vector<std::vector<size_t>> members;  // for each file, the indices of its tensors
+  std::string index;                         // text of the index file; "": there is one file only
 };
 ShardPlan plan_shards(const std::string& stem, std::span<const TensorData> tensors,
                       int64_t max_shard_size);

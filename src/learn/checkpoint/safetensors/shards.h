@@ -1,4 +1,4 @@
-// Weights in several files, with an index of the tensors' files.
+// Opens weights in several files by an index that names the file of each tensor.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,9 @@
 
 namespace hone {
 
-// x.index.json: an object whose weight_map has a plain file name for each tensor. `open` opens one
-// of these files. H2204 when index and shards do not fit.
+// `path`: the index, such as model.safetensors.index.json: an object whose weight_map has, for each tensor, the name
+// of a file in the same folder. `open` opens one of these files. H2204: the index is not valid, or it and the files do
+// not fit together. Errors of `open`.
 Result<std::unique_ptr<WeightSource>> open_shard_index(
     const std::string& path,
     Result<std::unique_ptr<WeightSource>> (*open)(const std::string& path, Store& store),

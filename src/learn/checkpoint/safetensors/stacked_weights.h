@@ -1,5 +1,5 @@
-// Tensors that a model has as one and a checkpoint one by one, such as the matrices of experts. A '*' in the
-// name is the place of their numbers:
+// Stacked tensors: the model has one tensor with a matrix for each expert, the checkpoint has one tensor for each
+// expert (a member). A '*' in the name of the stacked tensor is the place of the member's number:
 //
 //   "mlp.experts.*.up_proj.weight" [E,F,C]   <->   "mlp.experts.0.up_proj.weight" [F,C], ..1.., ..2.., ...
 #pragma once
@@ -19,23 +19,25 @@ inline constexpr char kMemberMark = '*';
 inline bool is_stacked(std::string_view name) {
   return name.find(kMemberMark) != std::string_view::npos;
 }
-// The name of one of them; the name itself if it has no mark.
+// The name of member `number`: the '*' is replaced. A name without '*' is returned unchanged.
 std::string member_name(std::string_view stacked, int64_t number);
 
-// A tensor to join, and where it may be a part of another: rows part * F to part * F + F - 1 of each matrix
-// of `merged` [E, parts * F, C]. merged "": nowhere.
+// A stacked tensor [E,F,C] to make. Some checkpoints have it as a part of one larger tensor: it is rows part * F to
+// part * F + F - 1 of each of the E matrices of `merged` [E, parts * F, C]. merged "": there is no such tensor.
 struct StackedTensor {
   std::string name;
   std::string merged = {};
   int64_t part = 0, parts = 1;
 };
-// The weights with these tensors joined, as far as the source has their members, from number 0 on, with one
-// shape and one type; the others as they are. Nothing is read yet. The weights themselves if none is there.
+// Returns the weights with the members of these tensors replaced by the stacked tensors. Members are counted from
+// number 0 until one is missing or has another type. Without members, the part of `merged` is taken. Tensors that have
+// neither are not added; other tensors stay unchanged. No values are read. Returns `weights` if nothing is to do.
 std::unique_ptr<WeightSource> join_stacked(std::unique_ptr<WeightSource> weights,
                                            const std::vector<StackedTensor>& tensors);
-// The tensors with each stacked one replaced by its members.
+// Replaces each stacked tensor (name with '*') in `tensors` by its members.
 std::vector<TensorData> split_stacked(std::vector<TensorData> tensors);
-// A tensor of the source to write under that name, read a block at a time; the source must outlive it.
+// The tensor `tensor` of `weights` as a tensor to write under the name `name`, with elements of `dtype`. It is read in
+// blocks when it is written; `weights` must outlive it.
 TensorData tensor_of(const WeightSource& weights, const std::string& tensor, std::string name,
                      DType dtype);
 

@@ -1,5 +1,5 @@
-// Parses JSON strictly, for file headers and manifests: a key that appears twice is refused,
-// because one of its values would be ignored.
+// Reads and writes JSON files of checkpoints. Headers and manifests are parsed strictly: a key that appears twice is
+// refused, because one of its values would be ignored.
 #pragma once
 
 #include <string>
@@ -9,16 +9,16 @@
 
 namespace hone {
 
-// One value, valid UTF-8, no key twice in an object, at most `max_depth` levels; else an Error with
-// `code` that names the file and what is wrong.
+// Parses one JSON value. The error `code`: the text is not valid JSON in UTF-8, an object has a key twice, or there
+// are more than `max_depth` levels. The message names `file` and the fault.
 Result<Json> parse_strict_json(std::string_view text, ErrorCode code, const std::string& file,
                                int max_depth = 64);
-// The object in a file that people and Transformers write (config.json), read as Python reads it;
-// `code` when it holds no object.
+// Reads a file such as config.json, as Python's json module does. The error `code`: it holds JSON that is not an
+// object. H0003: the file cannot be read. H0001, H0002: it is not JSON, or nested too deeply.
 Result<Json> read_json_object(const std::string& path, ErrorCode code);
-// The same with the keys in the file's order.
+// Does this and keeps the keys in the order of the file.
 Result<OrderedJson> read_ordered_object(const std::string& path, ErrorCode code);
-// Text as Transformers writes such a file.
+// The text of `value` in the form in which Transformers writes such files, without a newline at the end.
 std::string json_text(const Json& value, int indent = 2);
 
 }  // namespace hone

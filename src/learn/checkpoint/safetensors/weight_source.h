@@ -1,4 +1,4 @@
-// Reads weights: tensors by their Hugging Face name, whatever file they are in.
+// The interface through which all weights are read: tensors by their Hugging Face names, from files of any format.
 #pragma once
 
 #include <map>
@@ -15,14 +15,14 @@ namespace hone {
 
 struct TensorInfo {
   std::string name;    // Hugging Face name
-  Type type;           // Transformers' shape; dtype as stored, f32 if `scheme` decodes to f32
+  Type type;           // Transformers' shape; element type in the file, f32 for quantized tensors
   std::string file;    // path of the file that holds it
-  int64_t offset = 0;  // its first byte there
-  int64_t bytes = 0;   // its bytes there
-  std::string scheme;  // empty: the bytes are those of `type`; else how they are kept: "Q4_1",
-                       // "U32", "F8_E4M3"
-  // A matrix in blocks that can be read as they are: its name in engine/ops/block_schemes.h; "": none.
-  // `nested`: its scales are in 8 bits.
+  int64_t offset = 0;  // of its first byte in the file
+  int64_t bytes = 0;   // size in the file
+  // "": the file has the elements of `type`. Else the name of the form that the file has: "Q4_1", "U32", "F8_E4M3".
+  std::string scheme;
+  // For a quantized matrix whose blocks read_blocks() can give: the scheme's name in engine/ops/block_schemes.h; "":
+  // there are no blocks to read. `nested`: the scales are quantized to 8 bits (models/quantization.h).
   std::string blocks = {};
   bool nested = false;
 };
@@ -32,29 +32,32 @@ class WeightSource {
   virtual ~WeightSource() = default;
 
   const std::vector<TensorInfo>& tensors() const { return tensors_; }  // in the order of the file
-  const TensorInfo* find(std::string_view name) const;                 // nullptr: not there
-  // Reads one tensor, row-major, as elements of `as` into `out`, which must have count *
-  // size_of(as) bytes. Thread-safe. H2205 (unknown name, with the nearest), H2206 (no such
-  // conversion), H2202.
+  const TensorInfo* find(std::string_view name) const;                 // nullptr: there is none
+  // Reads a whole tensor, row-major, as elements of `as`. `out` must have exactly count() * size_of(as) bytes.
+  // Thread-safe. H2205: there is no tensor of this name; the message has the nearest name. H2206: the elements cannot
+  // be converted to `as`. H2202: the file cannot be read. Errors of the store.
   Status read(std::string_view name, DType as, std::span<std::byte> out) const;
-  // Reads a part of one tensor: the elements from number `first` on that fill `out`.
+  // Reads elements first, first + 1, ... of a tensor until `out` is full. Thread-safe. Errors as read().
   Status read_range(std::string_view name, DType as, int64_t first, std::span<std::byte> out) const;
-  // A matrix in blocks as it is kept: bytes of one of its parts, from byte `first` on. `part` is ""
-  // for the payload, rows of the linear layer's [out,in] one after the other, or the name of scales
-  // (models/quantization.h). H2202.
+  // Reads bytes of a quantized matrix in the form of TensorInfo::blocks, from byte `first` of a part on, until `out`
+  // is full. `part`: "" for the payload, the rows of the matrix [out,in] one after the other; or the name of its
+  // scales, such as kScales (models/quantization.h). `first` and `out` must be whole rows of the payload. Errors as
+  // read().
   Status read_blocks(std::string_view name, std::string_view part, int64_t first,
                      std::span<std::byte> out) const;
-  // String metadata of the files (safetensors: __metadata__).
+  // Metadata of the files as texts (safetensors: __metadata__).
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
 
  protected:
+  // Each function below does the work of its public function for tensors_[index]; names and sizes have been checked.
   virtual Status read_tensor(size_t index, DType as, std::span<std::byte> out) const = 0;
-  // Reads the whole tensor and copies the part. Formats that can read a part directly override it.
+  // By default reads the whole tensor and copies the part. A format that can read a part directly overrides it.
   virtual Status read_elements_of(size_t index, DType as, int64_t first,
                                   std::span<std::byte> out) const;
+  // A Bug by default: a source whose tensors have `blocks` must override it.
   virtual Status read_blocks_of(size_t index, std::string_view part, int64_t first,
                                 std::span<std::byte> out) const;
-  void add(TensorInfo info);  // names are unique: the caller has checked
+  void add(TensorInfo info);  // adds to tensors_; a Bug if the name is already there
 
   std::vector<TensorInfo> tensors_;
   std::map<std::string, std::string> metadata_;

@@ -1,5 +1,5 @@
-// XXH64, the checksum of checkpoint files: 64 bits, about 10 GB/s on one core, by libxxhash. Guards against bit
-// rot and mixed-up files, not against forgery.
+// XXH64 (libxxhash), the checksum of checkpoint files: 64 bits, about 10 GB/s on one core. It finds damaged and
+// mixed-up files; it does not protect against deliberate changes.
 #pragma once
 
 #include <cstddef>

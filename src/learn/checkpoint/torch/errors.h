@@ -1,4 +1,4 @@
-// Error codes of the room learn/checkpoint/torch: H2207.
+// The error code of learn/checkpoint/torch: H2207. errors.def has its meaning.
 #pragma once
 
 #include "base/core/error.h"

@@ -1,5 +1,5 @@
-// Weights that torch.save wrote: pytorch_model.bin, .pt, .pth. Code in the file is never run.
-// Format and rules: docs/formats/torch.md.
+// Opens weights that torch.save wrote: pytorch_model.bin, .pt, .pth, .ckpt. Code in the file is never run.
+// docs/formats/torch.md describes the format and its rules.
 #pragma once
 
 #include <memory>
@@ -10,19 +10,19 @@
 
 namespace hone {
 
-// A name that torch.save's files have: .bin, .pt, .pth, .ckpt.
+// Whether the name ends in .bin, .pt, .pth or .ckpt.
 bool is_torch_file_name(const std::string& path);
 
-// The tensors of a dict by name. The dict may also be an entry 'state_dict', 'model_state_dict',
-// 'model' or 'module' of the file's dict. Values that are not tensors are left out. Contiguous
-// tensors are read directly from their place in the file; views with other strides are copied into
-// contiguous tensors. Errors: H2207 the file is damaged or has another form; H2703 an object of a
-// class that is not a tensor; H2701 to H2704: see Pickle::read.
+// Opens the state dict in the file: the file's dict itself, or its entry 'state_dict', 'model_state_dict', 'model' or
+// 'module'. The source has the dict's tensors under their keys; other values are ignored. A contiguous tensor is read
+// directly from its place in the file; a view with other strides is copied. H2207: the file is damaged, is not of
+// torch.save, or holds no dict of tensors. H2703: it has an object of a class that is not a tensor. H2701 to H2704:
+// see Pickle::read.
 Result<std::unique_ptr<WeightSource>> open_torch(std::unique_ptr<ByteFile> file);
 Result<std::unique_ptr<WeightSource>> open_torch(const std::string& path,
                                                  Store& store = file_store());
-// pytorch_model.bin.index.json and its shards in the same folder. H2204: the index and the shards
-// do not fit together.
+// Opens several files by their index, such as pytorch_model.bin.index.json; the files are in its folder. H2204: the
+// index and the files do not fit together. Errors of open_torch().
 Result<std::unique_ptr<WeightSource>> open_torch_index(const std::string& path,
                                                        Store& store = file_store());
 

@@ -1,4 +1,4 @@
-// For the fuzzers of PyTorch files: any bytes are an Error, or every tensor can be read.
+// For the fuzzers of PyTorch files: opening any bytes gives an Error, or a source whose tensors can all be read.
 #pragma once
 
 #include "learn/checkpoint/safetensors/errors.h"

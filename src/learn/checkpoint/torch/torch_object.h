@@ -1,5 +1,5 @@
-// A file of torch.save as data: its tree of values, and the tensors in it. Code in the file is never run.
-// Format and rules: docs/formats/torch.md.
+// Reads a file of torch.save as data: its tree of values (PickleValue), and the tensors in it. Code in the file is
+// never run. docs/formats/torch.md describes the format and its rules.
 //
 //   auto file = HONE_TRY(TorchObject::open("optimizer.pt"));
 //   const PickleValue state = torch_find(file->root(), "state");
@@ -23,37 +23,39 @@ inline constexpr const char* kSaveStateDict =
     "save the weights alone: torch.save(model.state_dict(), 'pytorch_model.bin'), or as "
     "safetensors";
 
-bool is_torch_tensor(const PickleValue& v);
-// A dict or an OrderedDict, also as Python 2 wrote it.
+bool is_torch_tensor(const PickleValue& v);  // also a parameter
+// Whether the value is a dict or an OrderedDict, also one that Python 2 wrote. The functions below take such values.
 bool is_torch_dict(const PickleValue& v);
-int64_t torch_entries(const PickleValue& dict);
-PickleValue torch_key(const PickleValue& dict, int64_t i);
-PickleValue torch_entry(const PickleValue& dict, int64_t i);
-PickleValue torch_find(const PickleValue& dict, std::string_view key);  // else none
-// The class of an object, or the function that would make it.
+int64_t torch_entries(const PickleValue& dict);               // number of entries
+PickleValue torch_key(const PickleValue& dict, int64_t i);    // key of entry i
+PickleValue torch_entry(const PickleValue& dict, int64_t i);  // value of entry i
+// The value under `key`; a value of the kind `none` if there is no such key, or `dict` is not a dict.
+PickleValue torch_find(const PickleValue& dict, std::string_view key);
+// The name of an object's class, or of the function that would make the object: "torch.Size". For messages.
 std::string torch_class(const PickleValue& v);
-// The sizes of a torch.Size; nullopt: it is none.
+// The elements of a torch.Size; nullopt: the value is not a torch.Size.
 std::optional<Shape> torch_size(const PickleValue& v);
-// Such sizes as the shape of a tensor; nullopt also if the elements cannot be counted.
+// A torch.Size as the shape of a tensor; nullopt also if a tensor cannot have so large a shape.
 std::optional<Shape> torch_shape(const PickleValue& v);
-// The element type of a value such as torch.float32; nullopt: hone has none for it.
+// The element type for a value such as torch.float32; nullopt: hone does not have this type, or it is another value.
 std::optional<DType> torch_dtype(const PickleValue& v);
 
-// A source whose tensors are those that take() has named. Contiguous tensors and parts of them are read
-// directly from their place in the file.
+// A file of torch.save. Its tensors, as a WeightSource, are those that take() has added. Contiguous tensors, and parts
+// of them, are read directly from their place in the file.
 class TorchObject final : public WeightSource {
  public:
-  // H2207 the file is damaged or has another form; H2701 to H2704: see Pickle::read.
+  // Reads the tree of values. H2207: the file is damaged, or is not of torch.save. H2701 to H2704: see Pickle::read.
   static Result<std::unique_ptr<TorchObject>> open(std::unique_ptr<ByteFile> file);
   static Result<std::unique_ptr<TorchObject>> open(const std::string& path,
                                                    Store& store = file_store());
   ~TorchObject() override;
 
   const std::string& path() const { return file_->path(); }
-  PickleValue root() const { return object_->root(); }
-  // Adds a tensor of the tree under that name. H2207 it is not within its storage, H2703 its class.
+  PickleValue root() const { return object_->root(); }  // the saved object
+  // Adds a tensor of the tree to this source, under the name `name`. H2207: the tensor exceeds its storage. H2703: its
+  // class is not supported.
   Status take(const std::string& name, const PickleValue& tensor);
-  // Frees the tree: no value of it may be used again.
+  // Frees the tree's memory. No PickleValue of it may be used afterwards; tensors can still be read.
   void forget_values();
 
  protected:
@@ -76,10 +78,10 @@ class TorchObject final : public WeightSource {
   Status read_legacy(std::string_view text);
 
   std::unique_ptr<ByteFile> file_;
-  std::string text_;  // the bytes of object_
+  std::string text_;  // the pickle to which object_ refers
   std::optional<Pickle> object_;
   std::map<std::string, Place, std::less<>> storages_;
-  std::vector<View> views_;  // beside tensors_
+  std::vector<View> views_;  // views_[i] belongs to tensors_[i]
 };
 
 }  // namespace hone

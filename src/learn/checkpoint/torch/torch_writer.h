@@ -1,4 +1,4 @@
-// A state dict as torch.save writes it: docs/formats/torch.md.
+// Writes a state dict into a file as torch.save does: docs/formats/torch.md.
 #pragma once
 
 #include <functional>
@@ -10,14 +10,13 @@
 
 namespace hone {
 
-// Writes the tensors, contiguous and each with a storage of its own, as an OrderedDict that
-// torch.load(weights_only=True) and open_torch read. The file appears whole or not at all; its
-// folder must be there. TensorData::as must be empty.
+// Writes the tensors as an OrderedDict that torch.load(weights_only=True) and open_torch() read. Each tensor is
+// contiguous and has its own storage. The file appears complete or not at all. Its folder must exist. TensorData::as
+// must be none. Errors: those of the store.
 Status save_torch(const std::string& path, std::span<const TensorData> tensors,
                   Store& store = file_store());
 
-// Writes tensors that have no bytes yet: `read` supplies the bytes of tensors[i] when they are
-// written.
+// Does this for tensors without bytes: `read` fills `out` with the bytes of tensors[i] when they are written.
 using ReadTensor = std::function<Status(size_t i, std::span<std::byte> out)>;
 Status save_torch(const std::string& path, std::span<const TensorData> tensors,
                   const ReadTensor& read, Store& store = file_store());

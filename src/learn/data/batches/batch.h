@@ -1,8 +1,9 @@
 // Packed micro-batches: from the rows of one optimizer step to a few fixed shapes.
 //
-// An example is a row on one axis or on several: tokens; source_tokens and target_tokens. A shape
-// gives each axis its size, and the sequences that a micro-batch can have. Sequences are packed one after another
-// without padding; only the space after the last one is unused.
+// A row has one sequence of tokens on each axis. A causal model has the axis "tokens"; an encoder-decoder has
+// "source_tokens" and "target_tokens". A shape gives the number of tokens on each axis, and the most sequences that a
+// micro-batch holds. Sequences are packed one after another without padding. Only the space after the last sequence
+// (the slack) is unused.
 #pragma once
 
 #include <array>
@@ -19,7 +20,7 @@ namespace hone {
 
 inline constexpr size_t kMaxAxes = 4;
 
-// Named sizes of a program, such as tokens 512, sequences 9. The axes of the examples come first.
+// The named sizes of a micro-batch, such as tokens 512, sequences 9. The axes of the rows' tokens come first.
 struct BatchShape {
   struct Axis {
     std::string name;
@@ -29,9 +30,12 @@ struct BatchShape {
   std::vector<Axis> axes;
 
   bool has(std::string_view axis) const;
-  int64_t operator[](std::string_view axis) const;  // a bug if there is no such axis
+  // The axis's size; throws a Bug if the axis does not exist.
+  int64_t operator[](std::string_view axis) const;
+  // A copy of this shape with one axis appended.
   BatchShape with(std::string_view axis, int64_t size) const;
-  // The sizes of the examples' axes: "512", "512+128"; "512.all" if every token may have a label.
+  // The size of each axis except sequences and labels, joined by "+": "512" or "512+128". Ends with ".all" if the
+  // shape has the axis kLabels: every token may then have a label.
   std::string text() const;
   bool operator==(const BatchShape&) const = default;
 };
@@ -40,95 +44,105 @@ inline constexpr const char *kTokens = "tokens", *kSourceTokens = "source_tokens
                             *kLabels = "labels",
                             *kSide = "side";  // pixels of an image's height and width
 
-// The few shapes of micro-batch that a run plans for.
+// The few shapes that the micro-batches of a run may have.
 struct BatchGrid {
   std::vector<BatchShape> shapes;  // the last one is the largest on every axis
-  int64_t max_rows = 0;            // rows in a micro-batch
+  int64_t max_rows = 0;            // most rows in a micro-batch
   static constexpr size_t kMaxShapes = 8;
 
   bool empty() const { return shapes.empty(); }
   bool operator==(const BatchGrid&) const = default;
   const BatchShape& largest() const { return shapes.back(); }
-  // The index of the shape that holds this number of tokens by axis with the least slack.
+  // The index of the smallest shape that holds tokens[a] tokens on each axis a. The last index if no shape holds them.
   size_t index(std::span<const int64_t> tokens) const;
 };
 
-// The lengths of all rows on one axis.
+// The number of tokens that each row has on one axis.
 struct AxisLengths {
   std::string axis;
   std::vector<int64_t> lengths;
 };
 
-// One axis. Rows of equal length (blocks): micro-batches of exactly `rows` rows, and the size that
-// the last one of an epoch needs, `remainder_rows` (0: none). Rows of different length: the largest
-// size is rows * mean + sqrt(rows) * standard deviation, between the longest row and rows * the longest
-// row; smaller sizes are fractions of it for what is left over. All are multiples of 64, and a
-// micro-batch holds at most 2 * rows rows. whole: the largest size holds `rows` of the longest rows,
-// so any `rows` rows fit one micro-batch.
-// Several axes: each by itself, with fractions of all, and with one axis full and the others half.
-// A shape has a sequence more than rows for the slack, unless every micro-batch fills its size.
+// Chooses the shapes for micro-batches of about `rows` rows. `axes` has the lengths of the same rows on each axis.
+//
+// - If all rows of an axis have the same length (blocks), the sizes are `rows` rows, and `remainder_rows` rows for the
+//   last micro-batch of an epoch (0: no such size).
+// - If lengths differ, the largest size is rows * mean + sqrt(rows) * standard deviation of the lengths, but at least
+//   one longest row and at most `rows` of them. The smaller sizes are fractions of the largest, for micro-batches that
+//   it does not fill. All sizes are multiples of 64. A micro-batch holds at most 2 * rows rows.
+// - With `whole`, the largest size holds the `rows` longest rows together, so any `rows` rows fit one micro-batch,
+//   which holds at most `rows` rows.
+// - Several axes: sizes are chosen for each axis. The shapes combine equal fractions of all axes, and one full axis
+//   with about half of the other.
+//
+// The size of kSequences is one more than the rows, for the slack; it equals the rows if there is one axis of blocks.
 BatchGrid choose_grid(std::span<const AxisLengths> axes, int64_t rows, int64_t remainder_rows = 0,
                       bool whole = false);
 
-// Tokens of one micro-batch or step, by axis.
+// The number of tokens of a micro-batch or step on each axis; entries after the last axis are 0.
 using AxisTokens = std::array<int64_t, kMaxAxes>;
 
 struct MicroBatchPlan {
   std::vector<int32_t> rows;  // indices into the step's rows, in order
   AxisTokens tokens{};
-  size_t shape = 0;  // of the grid: the smallest that holds them
+  size_t shape = 0;  // index into BatchGrid::shapes
 };
 
 struct StepPlan {
   std::vector<MicroBatchPlan> batches;
-  std::vector<std::vector<int32_t>> spare;  // row lists of earlier steps, kept for their memory
+  // Row lists of earlier steps; the next plan uses their memory again.
+  std::vector<std::vector<int32_t>> spare;
   int64_t rows = 0;
   AxisTokens tokens{};
 };
 
-// First fit in the order given; deterministic, into a plan whose memory is used again. `lengths`:
-// by axis those of the step's rows. A row that does not fit grid.largest() is a bug.
+// Packs the rows of a step into micro-batches: each row goes into the first micro-batch that has space for it. The
+// result depends on the arguments alone. Replaces `plan` and uses its memory again. lengths[a][i] is the number of
+// tokens of row i on axis a. Throws a Bug if a row does not fit grid.largest().
 void plan_step(std::span<const std::vector<int64_t>> lengths, const BatchGrid& grid,
                StepPlan& plan);
-// Plans the units of one rank: unit u has the step's rows [u * unit_rows, (u + 1) * unit_rows), and rank
-// r has the units r, r + ranks, ... . Every rank plans as many micro-batches, the last of them perhaps
-// without rows, all in the shape that the step's largest unit needs; any `unit_rows` rows must fit the
-// largest shape. rows and tokens of the plan are those of the whole step.
+// Plans the micro-batches of one rank. Micro-batch u of the step has the step's rows
+// [u * unit_rows, (u + 1) * unit_rows), and rank r takes micro-batches r, r + ranks, ... . Every rank plans the same
+// number of micro-batches; the last one may have no rows. All have the shape that the largest of the step needs.
+// Throws a Bug if that does not fit grid.largest(). plan.rows and plan.tokens count the whole step.
 void plan_units(std::span<const std::vector<int64_t>> lengths, const BatchGrid& grid,
                 int64_t unit_rows, const Share& share, StepPlan& plan);
-// Adds micro-batches without rows, of the smallest shape for examples of `axes` axes, until the plan has
-// `count` batches: a rank without rows takes part in the sums of all ranks.
+// Adds micro-batches without rows until the plan has `count`, so that a rank without rows still takes part in the
+// collective sums. They have the smallest shape. `axes`: the number of axes of the rows' tokens.
 void add_empty_batches(size_t count, size_t axes, const BatchGrid& grid, StepPlan& plan);
-// Gives the plan the memory that a step of at most `rows` rows can need.
+// Reserves the memory that plans of steps with at most `rows` rows need.
 void reserve_step(size_t rows, const BatchGrid& grid, StepPlan& plan);
 
-// Rows of one micro-batch.
+// The rows of one micro-batch.
 struct BatchRows {
   std::span<const int64_t> rows;  // indices into the data
-  // Numbers of the data's rows in the epoch, if they are not the indices (streams); empty: they are.
+  // numbers[i]: the number in the epoch of row i of the data, for streams. Empty: the number is the index.
   std::span<const int64_t> numbers;
   int64_t number(int64_t row) const {
     return numbers.empty() ? row : numbers[static_cast<size_t>(row)];
   }
 };
 
-// Inputs of packed sequences. Sequence s holds tokens [cu_seqlens[s], cu_seqlens[s + 1]). Slack, if
-// any, is one last sequence: ids 0, positions 0, sample_ids -1, so that every token belongs to
-// exactly one sequence; empty sequences after it repeat T.
+// The buffers that pack_rows fills, owned by the caller: T tokens, at most S sequences. Sequence s holds tokens
+// [cu_seqlens[s], cu_seqlens[s + 1]). The slack, if any, is one more sequence with ids 0, positions 0 and
+// sample_ids -1, so every token belongs to exactly one sequence. For unused sequences cu_seqlens repeats T.
 struct SequenceInputs {
   std::span<int32_t> ids;         // [T]
-  std::span<int32_t> positions;   // [T] from 0 in each sequence
+  std::span<int32_t> positions;   // [T] count from 0 in each sequence
   std::span<int32_t> cu_seqlens;  // [S + 1]
-  std::span<int64_t> sample_ids;  // [T] number of the row in the data set (dropout keys), or empty
+  // [T] BatchRows::number of the token's row, the key of dropout; or empty: not filled.
+  std::span<int64_t> sample_ids;
 };
-// H0117 when the rows' file changed. More tokens or rows than there is room for are a bug.
+// Copies the rows of the micro-batch into `to`. Errors: H0117 a mapped file of the rows has changed. Throws a Bug if
+// the rows have more tokens or sequences than `to` has space for.
 Status pack_rows(const TokenRows& data, const BatchRows& batch, const SequenceInputs& to);
-// labels [T] of packed ids: the next id of the same sequence, kIgnoreLabel at its end and in slack.
+// Fills labels [T] for a causal model from packed ids [T]: the next id of the same sequence; kIgnoreLabel at the end of
+// a sequence and in the slack.
 void next_labels(const TokenRows& data, const BatchRows& batch, std::span<const int32_t> ids,
                  std::span<int32_t> labels);
-// The inputs of a decoder of packed targets, ids [T], and its labels [T]: ids are the labels
-// shifted by one after the start token; `decoder_start` < 0: each decoder starts with the last
-// token of its labels (mBART). `ids` holds the packed targets and is changed.
+// Fills labels [T] and ids [T] for a decoder. On entry ids [T] holds the packed targets. The labels become the targets,
+// kIgnoreLabel in the slack. In each sequence the ids become the token decoder_start, then the target without its last
+// token. decoder_start < 0: each sequence starts with the last token of its own target, as in mBART.
 void decoder_inputs(const TokenRows& data, const BatchRows& batch, int64_t decoder_start,
                     std::span<int32_t> ids, std::span<int32_t> labels);
 

@@ -1,5 +1,4 @@
-// Additions of a classifier's micro-batch to batch.h: token types, and a label for each sequence or
-// each token.
+// The inputs of a classifier beside those of batch.h: token types, and a label for each sequence or each token.
 #pragma once
 
 #include "learn/data/batches/batch.h"
@@ -7,14 +6,16 @@
 
 namespace hone {
 
-// The inputs of a packed micro-batch. Those that a program does not have are empty.
+// Buffers for a packed micro-batch of T tokens and at most S sequences, owned by the caller. Empty: not filled.
 struct LabelInputs {
   std::span<int32_t> token_types = {};  // [T], 0 in slack
-  // [S], kIgnoreLabel for empty sequences, slack, rows without one
+  // [S] the class; kIgnoreLabel for empty sequences, the slack and rows without a class
   std::span<int32_t> classes = {};
-  std::span<float> values = {}, weight = {};  // [S] regression: the label, and 1 where there is one
-  std::span<int32_t> tags = {};               // [T], kIgnoreLabel in slack
+  // [S] regression: values has the label, weight is 1; both are 0 for sequences without a label
+  std::span<float> values = {}, weight = {};
+  std::span<int32_t> tags = {};  // [T] the class of each token; kIgnoreLabel in slack
 };
+// Fills `to` from the labels of the micro-batch's rows, in the order in which pack_rows packs them.
 void fill_labels(const TokenRows& rows, const RowLabels& labels, const BatchRows& batch,
                  const LabelInputs& to);
 

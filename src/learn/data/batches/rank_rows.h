@@ -1,5 +1,5 @@
-// The rows of an optimizer step that each rank takes. They follow from the step's rows and the
-// number of ranks alone, so every rank can compute those of the others.
+// Divides the rows of an optimizer step among the ranks. The division depends only on the step's rows and the number of
+// ranks, so every rank can compute the rows of every other rank.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace hone {
 
-// Appends this rank's rows to `mine`. A step's rows are batches of `batch_rows` rows
-// (StepOptions::batch_rows), of which the last one may be shorter. The rank takes the places
-// [m * rank / ranks, m * (rank + 1) / ranks) of a batch of m rows: per_device_train_batch_size rows
-// of a whole one, as in Transformers; as many as any other rank, or one fewer, of a short one.
+// Appends this rank's rows to `mine`. The step's rows are cut into batches of `batch_rows` rows
+// (StepOptions::batch_rows); the last batch may be shorter. From a batch of m rows the rank takes those at indices
+// [m * rank / ranks, m * (rank + 1) / ranks). A full batch gives each rank per_device_train_batch_size rows, as in
+// Transformers. A short batch gives the ranks numbers of rows that differ by at most 1.
 void add_rows_of_rank(std::span<const int64_t> rows, int64_t batch_rows, const Share& share,
                       std::vector<int64_t>& mine);
 
-// The most rows that a rank has of a step of `rows` rows.
+// The largest number of rows that one rank takes of a step of `rows` rows.
 int64_t most_rows_of_rank(int64_t rows, int64_t batch_rows, int64_t ranks);
 
 }  // namespace hone

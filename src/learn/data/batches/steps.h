@@ -11,32 +11,36 @@
 namespace hone {
 
 struct StepOptions {
-  int64_t rows = 0;          // of the training set after all selection
+  int64_t rows = 0;          // rows of the training set after all selection
   int64_t batch_rows = 8;    // per_device_train_batch_size times the number of devices
   int64_t accumulation = 1;  // gradient_accumulation_steps
   double epochs = 3;         // num_train_epochs, used when max_steps < 1
-  int64_t max_steps = -1;
-  bool drop_last = false;  // dataloader_drop_last: only the last short batch, not the last
-                           // short window of accumulation, is dropped
+  int64_t max_steps = -1;    // < 1: epochs decide
+  // dataloader_drop_last: drops a short last batch of an epoch, but not a last step with fewer than `accumulation`
+  // batches.
+  bool drop_last = false;
 };
 
-// A half-open run of places [begin, end) in the order of one epoch.
+// Positions [begin, end) in the row order of one epoch (RowOrder); epochs count from 0.
 struct StepRows {
   int64_t epoch = 0, begin = 0, end = 0;
 };
 
 class StepCount {
  public:
-  // Errors: H2113 without rows (or with fewer than a batch under drop_last).
+  // Errors: H2113 there are no rows, or with drop_last fewer rows than one batch.
   static Result<StepCount> make(const StepOptions& options);
 
   int64_t batches_per_epoch() const { return batches_; }
   int64_t steps_per_epoch() const { return steps_; }
   int64_t total_steps() const { return total_; }
-  int64_t epochs() const { return epochs_; }  // started ones; the last one may be unfinished
+  // Epochs that the run starts; the last one may be incomplete.
+  int64_t epochs() const { return epochs_; }
   int64_t rows_per_step() const { return options_.batch_rows * options_.accumulation; }
-  StepRows rows_of_step(int64_t step) const;  // 0-based; the last of an epoch may be shorter
-  // `epoch` of the log after `done` optimizer steps: whole epochs plus batches seen of the next.
+  // The rows of optimizer step `step`, from 0. The last step of an epoch may have fewer rows than rows_per_step().
+  StepRows rows_of_step(int64_t step) const;
+  // The value `epoch` in the log after `done` optimizer steps: finished epochs plus the fraction of the batches of the
+  // current one.
   double epoch_after(int64_t done) const;
 
  private:

@@ -1,12 +1,13 @@
-// Finds the texts to leave out, in steps of bounded memory that processes share:
+// Finds the duplicate texts to leave out, in steps of bounded memory that several processes can share. An item of work
+// is a range of the rows; a text has one or more keys (fingerprints.h); the keys are divided into parts by their value.
 //
-//   1  for each item of work: the keys of its texts, in parts by key        KeyWriter
-//   2  for each part of all items: texts that share a key                   find_pairs
-//   3  exact: the pairs name the texts to leave out. MinHash: join_pairs links them to clusters, since a
-//      text may be a duplicate of another through a third
+//   1  KeyWriter    for each item: writes the keys of its texts, one section for each part
+//   2  find_pairs   for each part: reads the section of that part from all items and finds texts that share a key
+//   3  others_by_item (exact keys) or join_pairs (MinHash) turns the pairs into the texts to leave out. join_pairs
+//      links pairs to clusters, since A and C may be duplicates only through B
 //
-// The first text of a cluster stays, in the order of items and rows, so the result depends on nothing
-// else.
+// The first text of each cluster stays, in the order of items and rows. So the result does not depend on the number of
+// parts or processes.
 #pragma once
 
 #include <string>
@@ -22,11 +23,11 @@ struct TextId {
   auto operator<=>(const TextId&) const = default;
 };
 
-// The keys of an item, as sections for write_sections.
+// Collects the keys of an item's texts as `parts` sections for write_sections (sections.h).
 class KeyWriter {
  public:
   explicit KeyWriter(int64_t parts) : sections_(static_cast<size_t>(parts)) {}
-  // Texts of different groups (splits) are never duplicates.
+  // Adds one key of the text in row `row` of the item. Texts of different groups (splits) do not count as duplicates.
   void add(TextKey key, uint32_t group, uint32_t row);
   const std::vector<std::string>& sections() const { return sections_; }
 
@@ -34,18 +35,22 @@ class KeyWriter {
   std::vector<std::string> sections_;
 };
 
-// A text, and the first text that has one of its keys.
+// `other` shares a key with `first`, the first of all texts with this key.
 struct DuplicatePair {
   TextId first, other;
 };
-// `sections[i]` is the section of one part from item i. Sorted by `other`; no pair comes twice.
+// Finds the pairs of one part. sections[i] is the section of that part from item i. The pairs are sorted by `other`,
+// then by `first`; no pair appears twice.
 std::vector<DuplicatePair> find_pairs(const std::vector<std::string>& sections);
 
-// The texts to leave out of each item, as rows in ascending order, u32 each: for write_sections.
+// The rows to leave out, one section for each of the `items` items, for write_sections: the row of every `other`,
+// ascending, as a u32 in the machine's byte order. `pairs` are sorted by `other`, as find_pairs returns them.
 std::vector<std::string> others_by_item(const std::vector<DuplicatePair>& pairs, int64_t items);
-// Treats linked pairs as one cluster, of which the first text stays, and returns the others likewise.
+// Joins linked pairs into clusters and returns all rows except the first of each cluster, in the form of
+// others_by_item. `pairs` may be in any order.
 std::vector<std::string> join_pairs(const std::vector<DuplicatePair>& pairs, int64_t items);
 
+// Pairs and rows (of others_by_item) as bytes and back. The append functions add to the end of the vector.
 std::string pairs_to_bytes(const std::vector<DuplicatePair>& pairs);
 void append_pairs(std::string_view bytes, std::vector<DuplicatePair>& pairs);
 void append_rows(std::string_view bytes, std::vector<uint32_t>& rows);

@@ -1,12 +1,12 @@
-// Keys of texts: two texts that share a key count as duplicates.
+// Computes the keys of a text for deduplication: two texts that share a key count as duplicates.
 //
-// exact    one key: the hash of the text in NFC and lower case, with each run of white space as a blank
-// minhash  a key for each band of the MinHash signature, as text-dedup and datasketch do: words are
-//          n-grams of `ngram` words in lower case; num_perm permutations; b bands of r values, chosen
-//          for `threshold` by the same integrals as datasketch's (E. Zhu, V. Nathan et al.;
-//          Broder 1997). Texts of fewer than `min_length` words have no key.
+// exact    One key: the hash of normalized_for_dedup(text).
+// minhash  One key for each band of the MinHash signature, as in the libraries text-dedup and datasketch. The
+//          signature has num_perm values, computed from the n-grams of `ngram` words in lower case (Broder 1997). It is
+//          cut into b bands of r values. optimal_bands chooses b and r for `threshold`, by the integrals of datasketch
+//          (E. Zhu, V. Nathan et al.). A text of fewer than `min_length` words has no key.
 //
-// Texts with a Jaccard similarity s share a key with the probability 1 - (1 - s^r)^b.
+// With minhash, two texts whose n-grams have the Jaccard similarity s share a key with probability 1 - (1 - s^r)^b.
 #pragma once
 
 #include <array>
@@ -20,28 +20,31 @@ namespace hone {
 struct DedupOptions {
   enum class Kind { kNone, kExact, kMinHash } kind = Kind::kNone;
   int64_t num_perm = 256;
+  // The Jaccard similarity from which two texts should share a key.
   double threshold = 0.7;
-  int64_t ngram = 5, min_length = 5;
-  uint64_t seed = 42;  // of the permutations
+  int64_t ngram = 5, min_length = 5;  // both in words
+  uint64_t seed = 42;                 // seed of the permutations
 };
 
 using TextKey = std::array<uint64_t, 2>;
 
-// The number of bands and of values in each that weigh false positives and negatives alike.
+// The number of bands (b), and of values in each band (r, `rows`).
 struct Bands {
   int64_t bands = 0, rows = 0;
   bool operator==(const Bands&) const = default;
 };
+// Chooses the bands with the least sum of false positives and false negatives, both with the same weight.
 Bands optimal_bands(double threshold, int64_t num_perm);
 
+// The text in NFC and lower case. Each run of white space becomes one blank; white space at both ends is removed.
 std::string normalized_for_dedup(std::string_view text);
 
 class Fingerprints {
  public:
   explicit Fingerprints(const DedupOptions& options);
-  // Replaces `keys` by those of the text.
+  // Replaces the contents of `keys` by the keys of the text.
   void keys_of(std::string_view text, std::vector<TextKey>& keys);
-  Bands bands() const { return bands_; }  // of MinHash
+  Bands bands() const { return bands_; }  // {0, 0} unless the kind is kMinHash
 
  private:
   void add_band_keys(std::string_view text, std::vector<TextKey>& keys);

@@ -1,7 +1,7 @@
 // The C interface between hone and libhone_arrow.so, the only code that includes Arrow.
 //
-// The module is a file of its own, loaded at the first parquet or Arrow file, because Arrow's
-// libraries take longer to load than everything else that hone does at its start.
+// hone loads the module when it opens the first parquet or Arrow file, because Arrow's libraries take longer to load
+// than everything else that hone does at its start.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ inline constexpr int32_t kHoneArrowAbi = 6;
 
 enum HoneArrowFormat : int32_t {
   kHoneArrowParquet,
-  kHoneArrowIpc,  // Arrow's own file and stream formats, told apart by their first bytes
+  kHoneArrowIpc,  // Arrow's IPC file or stream format; the first bytes decide which
 };
 
 enum HoneArrowKind : int32_t {
@@ -21,59 +21,63 @@ enum HoneArrowKind : int32_t {
   kHoneArrowInteger,
   kHoneArrowFloat,
   kHoneArrowBool,
-  kHoneArrowIntegers,  // list
-  kHoneArrowTexts,     // list
-  kHoneArrowNested,    // anything else, as JSON in `text`
-  kHoneArrowFile,      // a struct of bytes and path: bytes in `text`, the path in texts[0]
+  kHoneArrowIntegers,  // a list of integers, without nulls
+  kHoneArrowTexts,     // a list of texts, without nulls
+  kHoneArrowNested,    // any other value, as JSON in `text`
+  // A struct with the fields bytes and path: the bytes are in `text`, the path in texts[0].
+  kHoneArrowFile,
 };
 
+// Text or bytes, not ended by a null byte. The module owns the memory.
 struct HoneArrowText {
   const char* data;
   int64_t size;
 };
 
-// Pointers stay valid until the next call with the same file.
+// One value. `kind` decides which other members are set. Pointers are valid until the next call with the same file.
 struct HoneArrowCell {
   HoneArrowKind kind;
-  int64_t integer;  // also bool
+  int64_t integer;  // of kHoneArrowInteger; 0 or 1 of kHoneArrowBool
   double number;
   HoneArrowText text;
   const int64_t* integers;
   const HoneArrowText* texts;
-  int64_t count;  // of a list
+  int64_t count;  // number of elements of a list
 };
 
 struct HoneArrowFile;
 
-// The source of a file's bytes: a local path, bytes in memory, or a function that reads a part.
-// Bytes and reader outlive the file.
+// Exactly one source of a file's bytes: `path`, `bytes` or `read`. The other pointers are null. `bytes` and `reader`
+// must outlive the HoneArrowFile.
 struct HoneArrowInput {
-  const char* path;
-  const char* bytes;  // if path is null
-  int64_t size;       // of bytes, or of the file that `read` reads
-  // If path and bytes are null. Fills `to` with the bytes from `offset`, or gives -1. It may be called
-  // from several threads at a time.
+  const char* path;   // a local file
+  const char* bytes;  // the whole file in memory
+  int64_t size;       // bytes in `bytes`, or in the file that `read` reads; not used with `path`
+  // Copies `bytes` bytes of the file from `offset` to `to`. Returns 0, or -1 on failure. May be called by several
+  // threads at a time. `reader` is the member below.
   int32_t (*read)(void* reader, int64_t offset, int64_t bytes, void* to);
   void* reader;
-  int64_t most_bytes;  // that the file may take of memory while it is read; 0: no limit
+  int64_t most_bytes;  // the most memory in bytes that reading may take; 0: no limit
 };
 
-// Functions that can fail give null or a negative number, and then error() of the file or open's `error` says why.
+// The functions of the module. A function that fails returns null or a negative number. error() then has the reason;
+// for open, its argument `error`.
 struct HoneArrowApi {
-  int32_t abi;
-  // `error` is a buffer of 512 bytes.
+  int32_t abi;  // kHoneArrowAbi of the module; other values are another version of this interface
+  // Opens a file; the caller closes it with close(). `error` is a buffer of 512 bytes for the reason of a failure.
   HoneArrowFile* (*open)(HoneArrowFormat format, const HoneArrowInput* input, char* error);
   void (*close)(HoneArrowFile* file);
   int64_t (*columns)(const HoneArrowFile* file);
   const char* (*column_name)(const HoneArrowFile* file, int64_t column);
-  // After the next seek() only these columns (ascending) are read; the cells of others are null.
+  // Chooses the columns to read, as ascending indices, from the next seek() on. Cells of other columns are then null.
   void (*select)(HoneArrowFile* file, const int32_t* columns, int32_t count);
+  // Makes row `row`, from 0, the next row. Returns 0, or a negative number on failure.
   int32_t (*seek)(HoneArrowFile* file, int64_t row);
-  // Fills columns() cells with the next row: 1, or 0 after the last row, or -1, or -2 if a part of the
-  // file takes more memory than most_bytes.
+  // Fills `cells`, one for each column of the file, from the next row. Returns 1; 0 after the last row; -1 on failure;
+  // -2 if a part of the file takes more memory than most_bytes.
   int32_t (*next)(HoneArrowFile* file, HoneArrowCell* cells);
   const char* (*error)(const HoneArrowFile* file);
-  // The text that the schema keeps under a key, or null.
+  // The value of `key` in the metadata of the schema; null if there is no such key. Valid until close().
   const char* (*metadata)(const HoneArrowFile* file, const char* key);
 };
 

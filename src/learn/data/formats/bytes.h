@@ -1,5 +1,5 @@
-// Bytes of a data file in order: where they come from (Source) and the reader over them that
-// formats are written against (ByteReader).
+// Reads the bytes of a data file in order. A Source delivers the bytes of a file, a URL or memory. A ByteReader reads a
+// Source byte by byte, and counts lines and columns; the parsers of text formats use it.
 #pragma once
 
 #include <cstdint>
@@ -15,30 +15,37 @@ namespace hone {
 
 class Reader;  // base/store/store.h
 
-// Limits of a reader of data that strangers made.
+// Limits for data from unknown users, so that one file cannot take all memory or time.
 struct ReadLimits {
-  int64_t row_bytes = std::numeric_limits<int64_t>::max();    // of one row of text
-  int64_t whole_bytes = std::numeric_limits<int64_t>::max();  // of a file read whole, or by columns
-  std::function<bool()> stops = nullptr;  // asked at every read; true: reading ends with H2118
+  // The most bytes of one row in a text format.
+  int64_t row_bytes = std::numeric_limits<int64_t>::max();
+  // The most bytes of a file that is read into memory as a whole; for parquet and Arrow the most memory for reading.
+  int64_t whole_bytes = std::numeric_limits<int64_t>::max();
+  // Called at every read. If it returns true, reading ends with H2118. Null: reading is not stopped.
+  std::function<bool()> stops = nullptr;
 };
 
-// A run of bytes: a file, bytes in memory that a Store brought, or bytes made from another source's
-// (unpacked, decoded).
+// A stream of bytes: a file, a URL, bytes in memory, or the unpacked or decoded bytes of another source.
 class Source {
  public:
   virtual ~Source() = default;
-  // Up to `size` bytes at the current place; 0 at the end. Errors: H2102, H0116, H2108, H2118.
+  // Reads at most `size` bytes into `to` and returns their number, which may be less than `size`; 0 at the end.
+  // Errors: H2102 the file cannot be read; H0116 a damaged compressed file; H2108 bytes that are not text in the stated
+  // encoding (as_utf8); H2118 limits().stops returned true; those of the store.
   Result<int64_t> read(char* to, int64_t size);
-  // Free within the bytes that head() holds, as long as none after them were read.
+  // Makes `offset` the offset of the next read. Returning to bytes of head() costs nothing as long as no later byte was
+  // read. Other moves may start the source again from its first byte. Errors: H2102 e.g. for a pipe.
   Status seek(int64_t offset);
-  // The first bytes, kHeadBytes or all there are. Only before the first read.
+  // The first kHeadBytes bytes, or all if there are fewer. Call it only before the first read. read() still returns
+  // these bytes.
   Result<std::string_view> head();
   static constexpr size_t kHeadBytes = 4096;
-  // For libraries that read by themselves: the local path, or empty and bytes() instead. Sources
-  // that are made while they are read have neither: see in_memory().
+  // For libraries that open files themselves. path() is the local path of a file, bytes() the contents of a
+  // memory_source; both are empty for other sources. in_memory() turns an unpacked or decoded source into one with
+  // bytes().
   virtual std::string path() const { return {}; }
   virtual std::string_view bytes() const { return {}; }
-  // Reads parts of a URL and leaves the place of read() as it is; null for other sources.
+  // Reads any part of a URL without changing the offset of read(). Owned by the source; null unless it is a URL.
   virtual Reader* ranges() { return nullptr; }
   const std::string& name() const { return name_; }  // as the user typed it
   void limit(const ReadLimits& limits) { limits_ = limits; }
@@ -56,22 +63,27 @@ class Source {
   size_t head_at_ = 0;
   bool behind_head_ = false;
 };
-Result<std::unique_ptr<Source>> open_file_source(const std::string& path);  // H2101, H2102
+// Opens a local path or a URL. Errors: H2101 the path does not exist; H2102 it is a folder or cannot be opened; those
+// of the store for URLs.
+Result<std::unique_ptr<Source>> open_file_source(const std::string& path);
+// A source of the given bytes. `name` appears in messages and decides the format (rows.h).
 std::unique_ptr<Source> memory_source(std::string name, std::string bytes);
 
-// The source itself, or its unpacked content if its first bytes are those of a gzip, zstd, bzip2 or
-// xz file. Streams; going back unpacks again from the start. Errors: H2104 when the name promises a
-// compression that the bytes are not of.
+// If the first bytes show a compressed file that hone reads (gzip, zstd, bzip2, xz, zip), returns a source of the
+// unpacked bytes, else `source` itself. Unpacks while it is read; a seek() back unpacks again from the start. Errors:
+// H2104 the name ends as that of a compressed file but the bytes are not compressed; those of Source::head().
 Result<std::unique_ptr<Source>> unpacked(std::unique_ptr<Source> source);
-// The rest of the source, as a memory_source. H2118: it is more than its limits allow.
+// Reads the rest of the source into a memory_source. Errors: H2118 the rest has more bytes than limits().whole_bytes;
+// those of Source::read().
 Result<std::unique_ptr<Source>> in_memory(std::unique_ptr<Source> source);
 
-// A source that makes its bytes in order: moving forward reads, moving back starts again.
+// Base of sources that can only produce their bytes in order, such as unpacked ones. A seek() forward reads and drops
+// bytes; a seek() back calls restart().
 class SequentialSource : public Source {
  protected:
   using Source::Source;
-  virtual Result<int64_t> make(char* to, int64_t size) = 0;
-  virtual Status restart() = 0;
+  virtual Result<int64_t> make(char* to, int64_t size) = 0;  // the next bytes, as Source::read
+  virtual Status restart() = 0;                              // the next byte is again the first
 
  private:
   Result<int64_t> read_more(char* to, int64_t size) final;
@@ -79,14 +91,15 @@ class SequentialSource : public Source {
   int64_t at_ = 0;
 };
 
-// Buffered reader with line and column. I/O errors are sticky: get() then gives -1 and status()
-// the error, so that parsers check once per row and not once per byte.
+// A buffered reader that counts lines and columns. After an I/O error get() and peek() return kEnd and status() returns
+// the error until the next seek(), so a parser can check status() once a row instead of once a byte.
 class ByteReader {
  public:
   explicit ByteReader(std::unique_ptr<Source> source) : source_(std::move(source)) { begin_row(); }
 
   static constexpr int kEnd = -1;
-  int get() {  // next byte, or kEnd
+  // Consumes the next byte and returns it (0 to 255); kEnd at the end or after an error.
+  int get() {
     if (pos_ == buffer_.size() && !refill()) return kEnd;
     const char c = buffer_[pos_++];
     if (c == '\n') {
@@ -95,31 +108,37 @@ class ByteReader {
     }
     return static_cast<unsigned char>(c);
   }
-  int peek(size_t ahead = 0) {  // the byte `ahead` of the next one, not consumed
+  // The byte that is `ahead` bytes after the next one, not consumed; or kEnd.
+  int peek(size_t ahead = 0) {
     while (pos_ + ahead >= buffer_.size()) {
       if (!refill()) return kEnd;
     }
     return static_cast<unsigned char>(buffer_[pos_ + ahead]);
   }
-  // Appends to `to` the bytes up to `stop` (not consumed) or the end; true when `stop` was found.
+  // Consumes the bytes before the next `stop`, or all to the end, and appends them to `to`. True if `stop` was found;
+  // it is then the next byte.
   bool take_until(char stop, std::string& to);
-  // Bytes from here on count for a row: reading more than the source's limit of a row is H2118.
+  // Starts a row at the next byte. Reading more than limits().row_bytes bytes before the next begin_row() fails with
+  // H2118.
   void begin_row() {
     const int64_t most = source_->limits().row_bytes;
     row_end_ = offset() > std::numeric_limits<int64_t>::max() - most ? most : offset() + most;
   }
-  void skip_bom();  // the UTF-8 byte order mark, at offset 0 only
+  void skip_bom();  // consumes a UTF-8 byte order mark if the reader is at offset 0
 
+  // The place of the next byte: its offset (in bytes, 0-based), line (1-based; LF ends a line) and column (in bytes,
+  // 1-based).
   int64_t offset() const { return base_ + static_cast<int64_t>(pos_); }
-  int64_t line() const { return line_; }                         // 1-based, counted by LF
-  int64_t column() const { return offset() - line_start_ + 1; }  // in bytes, 1-based
+  int64_t line() const { return line_; }
+  int64_t column() const { return offset() - line_start_ + 1; }
+  // Makes the byte at `offset` the next one. The caller passes the line and column of that byte. Clears an error.
   Status seek(int64_t offset, int64_t line, int64_t column = 1);
   bool failed() const { return !status_.ok(); }
   Status status() const { return status_; }
   Source& source() { return *source_; }
   std::unique_ptr<Source> release() { return std::move(source_); }
   const std::string& name() const { return source_->name(); }
-  // "file:line:column" of the next byte, or of the given place.
+  // "file:line:column" for messages: here() of the next byte, place() of the given line and column.
   std::string here() const { return place(line_, column()); }
   std::string place(int64_t line, int64_t column) const;
 
@@ -137,10 +156,11 @@ class ByteReader {
   Status status_ = Ok{};
 };
 
-// Index of the first byte that is not part of valid UTF-8 (RFC 3629), or npos.
+// The index of the first byte that is not part of valid UTF-8 (RFC 3629); std::string_view::npos if all are.
 size_t find_bad_utf8(std::string_view text);
 
-// `text` for a message: one line, at most `limit` characters, cut ends marked by "...".
+// The beginning of `text` for a message, on one line: at most about `limit` bytes. Control characters are escaped as
+// "\n". Ends with "..." if the text was cut.
 std::string preview(std::string_view text, size_t limit = 60);
 
 }  // namespace hone

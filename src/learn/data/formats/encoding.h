@@ -1,5 +1,5 @@
-// Text in an encoding other than UTF-8: converted to UTF-8 if the user names the encoding. UTF-16
-// and UTF-32 are recognised without a name.
+// Converts text in another encoding to UTF-8, if the user names the encoding with --encoding. Text in UTF-16 or UTF-32
+// without --encoding is an error that names the encoding.
 #pragma once
 
 #include <memory>
@@ -13,24 +13,25 @@ namespace hone {
 // kUtf16 takes its byte order from the byte order mark; without a mark it is little endian.
 enum class Charset { kUtf8, kUtf16, kUtf16Le, kUtf16Be, kCp1252, kLatin1 };
 
-// Names users type for --encoding, in any case and with '-', '_' or nothing between the parts.
-// Errors: H2116 with the nearest.
+// The encoding for a value of --encoding, such as "utf-16", in any case, with '-', '_' or nothing between the parts.
+// Errors: H2116 an unknown name; the message suggests the nearest known one.
 Result<Charset> encoding_of(std::string_view name);
-const char* encoding_name(Charset encoding);  // as --encoding takes it
+const char* encoding_name(Charset encoding);  // the value of --encoding: "utf-16-le"
 
-// The text of `source` as UTF-8, streamed; a byte order mark stays. A place that the encoding does
-// not allow is error H2108, given after all text before it; for UTF-8 the source itself.
+// A source of the same text in UTF-8, converted while it is read. For kUtf8 this is `source` itself. A byte order
+// mark becomes the one of UTF-8. At bytes that the encoding does not allow, read() returns H2108, after all text
+// before them.
 std::unique_ptr<Source> as_utf8(std::unique_ptr<Source> source, Charset encoding);
 
-bool is_utf32(std::string_view head);  // by its byte order mark
-// H2108 when the first bytes of a file, of name `file`, are those of a UTF-16 or UTF-32 text.
+bool is_utf32(std::string_view head);  // true if `head` begins with the byte order mark of UTF-32
+// Checks the first bytes of a file. Errors: H2108 they look like UTF-16 or UTF-32. `file` is the name for the message.
 Status check_not_utf16(std::string_view head, const std::string& file);
 
-// H2108 when `text`, which begins at line:column of the file, is not UTF-8; says what it looks
-// like.
+// Errors: H2108 `text` is not UTF-8; the message names the place of the bad byte and the encoding that it looks like.
+// `line` and `column` are the place in the file at which `text` begins.
 Status check_utf8(std::string_view text, const std::string& file, int64_t line, int64_t column);
 
-// The character of a cp1252 byte, 0 for the five bytes that have none.
+// The Unicode character of a cp1252 byte; 0 for the five bytes that are unassigned.
 char32_t cp1252_character(unsigned char byte);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Error codes of the room learn/data/formats: H2101 to H2112, H2116, H2118, H2119.
+// Error codes of this folder: H2101 to H2112, H2116, H2118, H2119. errors.def has their titles.
 #pragma once
 
 #include "base/core/error.h"

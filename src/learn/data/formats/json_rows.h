@@ -1,28 +1,27 @@
-// json and jsonl: from JSON values to rows.
+// Turns JSON values into rows, for the formats json and jsonl.
 #pragma once
 
 #include "learn/data/formats/rows.h"
 
 namespace hone {
 
-// Turns one JSON value, the text of an element of an array or of a line, into a row. An object
-// gives a cell a key; new keys are appended to `columns`, missing ones are null. A string gives
-// the one column `text`. NaN, Infinity and -Infinity are numbers, as Python writes them. `line` and
-// `column` say where the value begins.
-// Errors: H2107 with the place of the fault, or for a value that is neither; H2108.
+// Turns the text of one JSON value into the cells of `row`. An object has one cell for each key: keys that are not in
+// `columns` are appended to it, and columns without a key get null. A string becomes the cell of the column `text`.
+// NaN, Infinity and -Infinity are accepted as numbers, since Python writes them. `line` and `column` are the 1-based
+// place of the value in `file`, for messages.
+// Errors: H2107 the text is not JSON, or the value is neither an object nor a string; H2108 it is not UTF-8.
 Status json_row(std::string_view value, const std::string& file, int64_t line, int64_t column,
                 std::vector<std::string>& columns, Row& row);
 
-// Appends the JSON value that begins at the next byte (white space before it is skipped) to
-// `to`, without checking more than the balance of its brackets and quotes.
-// false: nothing but white space is left. Errors: H2107 when it does not end.
+// Skips white space, consumes one JSON value and appends its text to `to`. Checks only that brackets and quotes are
+// closed. Returns false if only white space was left. Errors: H2107 the input ends inside the value; those of `in`.
 Result<bool> take_json_value(ByteReader& in, std::string& to);
 
-// Skips white space; the next byte (not consumed) or kEnd.
+// Skips white space. Returns the next byte, not consumed, or ByteReader::kEnd.
 int skip_json_space(ByteReader& in);
 
-// The rows from the place of `in` on: one value a line; or, if the first value has several lines,
-// values of any number of lines.
+// Reads rows from the current place of `in`. Each line is one value; but if the first value has several lines, values
+// follow one another and line breaks have no meaning. Errors: those of json_row for the first row.
 Result<std::unique_ptr<RowReader>> open_json_values(ByteReader in);
 
 }  // namespace hone

@@ -1,6 +1,6 @@
-// The table in a pickle: a pandas DataFrame as pandas 0.2x to 3 write it, a list of dicts, or a
-// dict of lists. Reference: pandas/core/internals (BlockManager.__reduce__ and __setstate__),
-// NumPy's ndarray.__reduce__, pyarrow's Array.__reduce__.
+// Reads the table in a pickle: a DataFrame of pandas 0.2x to 3, a list of dicts, or a dict of lists. Reference:
+// pandas/core/internals (BlockManager.__reduce__ and __setstate__), NumPy's ndarray.__reduce__, pyarrow's
+// Array.__reduce__.
 #pragma once
 
 #include <memory>
@@ -13,13 +13,14 @@ namespace hone {
 
 struct PickledTable {
   std::vector<std::string> names;
-  std::vector<std::unique_ptr<CellArray>> columns;  // all of `rows` cells
+  std::vector<std::unique_ptr<CellArray>> columns;  // each has `rows` cells
   int64_t rows = 0;
 };
 
-// Views into the pickle. NaN, None, NA are null. The row index of a DataFrame is left out. Errors,
-// also when a cell is read: H2701 (not in pandas' form), H2703 (names a class other than text,
-// numbers and booleans), H2704 (a cell that unpacks to too many bytes).
+// The columns are views into the pickle, which must outlive them. NaN, None and NA become null. The row index of a
+// DataFrame is left out. `file` is the name for messages. Errors of this function and of CellArray::cell(): H2701 the
+// pickle is not in pandas' form; H2703 a class that is not read (only text, numbers, booleans and lists or dicts of
+// them are); H2704 a nested cell that unpacks to too many bytes; H2108 text that is not UTF-8.
 Result<PickledTable> read_pickled_table(const Pickle& pickle, const std::string& file);
 
 }  // namespace hone

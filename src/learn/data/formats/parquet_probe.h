@@ -1,4 +1,4 @@
-// Whether this machine reads parquet, for `hone doctor`.
+// Checks whether hone can read parquet on this machine, for `hone doctor`.
 #pragma once
 
 #include "base/core/probe.h"

@@ -1,7 +1,7 @@
-// Rows of a data file: the interface of every format's reader, and the shelf of formats.
+// Rows of data files: the interface RowReader that each format implements, and the list of all formats.
 //
-// A format is one file of this folder: x.cc defines `Format format_x()`, and the file name is
-// its registration and the name that the user types (--data_format x).
+// A format is one file of this folder: x.cc defines `Format format_x()`. The build finds it by its file name, which is
+// also its name for users (--data_format x).
 #pragma once
 
 #include <cstdint>
@@ -18,78 +18,90 @@
 
 namespace hone {
 
-// A nested value (object, list of lists) as the JSON text it was written as.
+// A nested value (an object, a list of lists) as JSON text.
 struct RawJson {
   std::string text;
   bool operator==(const RawJson&) const = default;
 };
 
-// A file in a cell, as the `datasets` library keeps images: its bytes, or (no bytes) its path elsewhere.
+// A file in a cell, in the form of images of Hugging Face's `datasets` library: its bytes; if `bytes` is empty, `path`
+// is the path of the file.
 struct FileCell {
   std::string bytes, path;
   bool operator==(const FileCell&) const = default;
 };
 
-// One value. csv, tsv and text give text only; a missing value is std::monostate.
+// One value. A missing value (null) is std::monostate. The formats csv, tsv and text have only texts and nulls.
 using Cell = std::variant<std::monostate, std::string, int64_t, double, bool, std::vector<int64_t>,
                           std::vector<std::string>, RawJson, FileCell>;
 const char* cell_type_name(const Cell& cell);  // "text", "integer", "null", "list of integers" ...
 
 struct Row {
-  std::vector<Cell> cells;    // cells[i] belongs to columns()[i]; never fewer than columns
-  std::string_view file;      // owned by the reader
-  int64_t line = 0;           // where the row begins, 1-based; for parquet the row number
-  std::string where() const;  // "train.csv:7", "train.parquet row 7"
+  // cells[i] belongs to column i of RowReader::columns(); a cell for every column.
+  std::vector<Cell> cells;
+  std::string_view file;  // the file's name; valid as long as the reader
+  // The line at which the row begins, or its number in the file; both 1-based.
+  int64_t line = 0;
+  // The place of the row for messages: "train.csv:7", "train.parquet row 7".
+  std::string where() const;
+  // `line` is the number of the row: in formats without lines, such as parquet.
   bool line_is_row = false;
 };
 
-// The place of the next row. Users only save it and pass it to seek().
+// The place of a row in the data. Callers only save it and pass it to RowReader::seek().
 struct RowPosition {
-  int64_t file = 0;    // index of the file (several files are read as one)
-  int64_t offset = 0;  // byte offset in it (parquet: row number)
-  int64_t line = 1;    // line at that offset
-  int64_t row = 0;     // rows given so far, over all files
-  int64_t column = 1;  // in bytes, at that offset
+  int64_t file = 0;  // index of the file (several files are read as one)
+  // Byte offset in the file; in formats without lines (parquet) the 0-based row number.
+  int64_t offset = 0;
+  int64_t line = 1;    // line at `offset`, 1-based
+  int64_t row = 0;     // rows that next() returned before, over all files
+  int64_t column = 1;  // column at `offset`, in bytes, 1-based
   bool operator==(const RowPosition&) const = default;
 };
 
+// The unit that is a row of a .txt file: a line, the text between blank lines, or the whole file.
 enum class SampleBy { kLine, kParagraph, kDocument };
 
 struct RowOptions {
-  std::string format = {};            // name on the shelf, or empty: by the file's extension
-  Charset encoding = Charset::kUtf8;  // of text formats
-  // .txt only. Lines and paragraphs read CR LF and CR as LF, as Python's text files do;
-  // a document keeps every byte (but a byte order mark), so that it equals the cell that texttocsv
-  // makes of it.
+  // A format's name or file extension; empty: the file's own extension decides.
+  std::string format = {};
+  Charset encoding = Charset::kUtf8;  // encoding of text formats
+  // .txt only. For lines and paragraphs CR LF and CR become LF, as in Python's text files. A document keeps every byte
+  // except a byte order mark, so it equals the cell that `hone texttocsv` writes.
   SampleBy sample_by = SampleBy::kLine;
-  bool keep_linebreaks = true;
-  std::string json_field = {};  // .json: the key that holds the rows; empty: "data" or the file
-  // .csv and .tsv. Names of the columns of a file without a header line; and whether quotes mean
-  // anything (GLUE's own files have none).
+  bool keep_linebreaks = true;  // .txt by lines: each row ends with the LF of its line
+  // .json only: the key that holds the rows. Empty: the key "data" if it exists, else the whole file.
+  std::string json_field = {};
+  // .csv and .tsv only: the names of the columns of a file without a header line. Empty: the first line is the header.
   std::vector<std::string> column_names = {};
-  std::string header_example = "text";  // the columns that the caller needs, for advice
+  // .csv and .tsv only: the header line that an error about a missing header suggests, names joined by ",".
+  std::string header_example = "text";
+  // .csv and .tsv only. false: quotes are ordinary bytes, as in GLUE's own files.
   bool quoted = true;
   ReadLimits limits = {};
 };
 
-// Names of the values 0, 1, ... of columns that hold classes (ClassLabel of `datasets`), by column.
+// By column name: the names of the classes 0, 1, ... of a column of class numbers (ClassLabel of `datasets`).
 using LabelNames = std::map<std::string, std::vector<std::string>>;
 
-// Streams rows in file order. All memory is that of one row and a read buffer.
+// Streams the rows in file order. Formats of text hold one row and a read buffer in memory.
 class RowReader {
  public:
   virtual ~RowReader() = default;
-  // Names in file order. json and jsonl may append names while rows are read.
+  // The names of the columns in file order. json and jsonl may append names while rows are read.
   virtual const std::vector<std::string>& columns() const = 0;
-  // Fills `row`; false after the last one. After an error the reader stays where it was.
+  // Fills `row` with the next row. Returns false after the last row. After an error position() is unchanged, so the
+  // next call reads the same row again.
   virtual Result<bool> next(Row& row) = 0;
   // The position of the row that next() would return.
   virtual RowPosition position() const = 0;
-  virtual LabelNames label_names() const { return {}; }  // if the file has them
-  // From now on the caller needs only these columns (indices of columns()). Formats that store columns
-  // apart do not read others, whose cells are null then.
+  // Empty if the file has no names of classes.
+  virtual LabelNames label_names() const { return {}; }
+  // Says that the caller needs only these columns (indices into columns()) from now on. Formats that store each column
+  // by itself, such as parquet, then skip the other columns and return null in their cells.
   virtual void read_only(const std::vector<size_t>& /*columns*/) {}
-  // `position` comes from position() of a reader of the same file and options.
+  // Makes the row at `position` the next one. `position` comes from position() of a reader of the same files with the
+  // same options.
   virtual Status seek(const RowPosition& position) = 0;
 };
 
@@ -98,25 +110,26 @@ struct Format {
   std::vector<std::string> extensions;  // without dot, lower case
   std::string about;                    // one line for docs and --help
   Result<std::unique_ptr<RowReader>> (*open)(std::unique_ptr<Source>, const RowOptions&);
-  // Characters one after the other: read as RowOptions::encoding says, and unpacked while they are
-  // read. Other formats get a whole file: a path, or bytes in memory.
+  // true: a text format. Its source is unpacked and converted from RowOptions::encoding while it is read.
+  // false: a binary format. Its source is a local file, a URL, or bytes in memory (the unpacked file).
   bool text = false;
-  // Its files are read as they are, even if their first bytes are those of a packed file.
+  // true: files are never unpacked, even if the first bytes look like a compressed file.
   bool is_never_packed = false;
 };
-std::vector<Format> all_format();  // generated from the folder
+// All formats; the build generates the definition from the file names.
+std::vector<Format> all_format();
 
-// The format of a file by its extension (in front of .gz, .zst, .bz2, .xz, .zip) or by
-// options.format. Errors: H2103; H2104 for the name of a compression that is not read.
+// The format of a file: options.format, else by the extension of the name, before .gz, .zst, .bz2, .xz or .zip.
+// Errors: H2103 an unknown format or extension; H2104 the extension of a compression that hone does not read (.7z).
 Result<Format> find_format(const std::string& file_name, const RowOptions& options);
 
-// The rows of a source in the format of its name; compressed or not, in options.encoding.
-// Errors: those of find_format, unpacked(), the format; H2108 for UTF-16 that options.encoding does
-// not name.
+// Opens a source in the format that find_format chooses for its name. Unpacks a compressed source. Errors: those of
+// find_format, unpacked() and the format; H2108 the text is in UTF-16 or UTF-32 but options.encoding is kUtf8.
 Result<std::unique_ptr<RowReader>> open_source(std::unique_ptr<Source> source,
                                                const RowOptions& options);
 
-// The text of a cell. Null is the empty text. Errors: H2110 with the row's place.
+// The text of cell `column` of the row, valid as long as the row; empty for null. `name`: the column's name for
+// messages. Errors: H2110 the cell holds another type.
 Result<std::string_view> cell_text(const Row& row, size_t column, std::string_view name);
 
 }  // namespace hone

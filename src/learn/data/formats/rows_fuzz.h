@@ -1,12 +1,12 @@
-// For the fuzzers of formats: rows read again from a position are the same.
+// For the fuzzers of formats: checks that rows read again from a saved position are the same.
 #pragma once
 
 #include "learn/data/formats/rows.h"
 
 namespace hone {
 
-// Reads up to `most` rows, each twice, and traps when the second reading fails, ends elsewhere, or
-// same(row, again) does not hold. An error ends the reading.
+// Reads up to `most` rows, each twice. Traps if the second reading fails or ends at another position, or if
+// same(row, again) is false. An error in the first reading ends the function.
 template <class Same>
 void read_rows_twice(RowReader& reader, Same&& same, int64_t most = INT64_MAX) {
   Row row, again;

@@ -1,4 +1,4 @@
-// Helpers of the room's tests: all rows of a reader, and cells in the form of goldens.
+// Helpers for the tests of formats: read all rows of a reader, and turn expected values from JSON files into cells.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,6 +8,7 @@
 
 namespace hone {
 
+// All rows of a file: lines[i] is Row::line of rows[i]; `error` is the text of the error that ended the reading, or "".
 struct Table {
   std::vector<std::string> columns;
   std::vector<std::vector<Cell>> rows;
@@ -15,7 +16,7 @@ struct Table {
   std::string error;
 };
 
-// All rows; each is read a second time from its position.
+// Reads all rows. Reads each row a second time from its position and expects it to be the same.
 inline Table read(Result<std::unique_ptr<RowReader>> opened) {
   Table table;
   if (!opened.ok()) {
@@ -41,6 +42,7 @@ inline Table read(Result<std::unique_ptr<RowReader>> opened) {
   table.columns = reader.columns();
   return table;
 }
+// The cell that a format should return for the JSON value `v`.
 inline Cell cell_of(const nlohmann::json& v) {
   if (v.is_null()) return {};
   if (v.is_string()) return v.get<std::string>();

@@ -1,4 +1,5 @@
-// Shared parts of text format readers: the place of a row, positions, going back after errors.
+// Base class of the readers of text formats: counts rows, reports positions, and returns to the start of a row after an
+// error.
 #pragma once
 
 #include "learn/data/formats/rows.h"
@@ -15,15 +16,15 @@ class TextRowReader : public RowReader {
   Status seek(const RowPosition& at) final;
 
  protected:
-  // Fills the cells of the next row, and row.line if it does not begin at the reader's place; false
-  // after the last row. After a failure, the bytes that it has read are read again.
+  // Fills row.cells from in_. next() has set row.line to the current line; change it if the row begins at a later line.
+  // Returns false after the last row. After an error next() returns to the start of the row.
   virtual Result<bool> read_row(Row& row) = 0;
-  // Names the columns of formats that learn them from rows.
+  // Reads the first row and goes back, so that formats whose rows name the columns (jsonl) know columns().
   Status look_at_first_row();
 
   ByteReader in_;
   std::vector<std::string> columns_;
-  int64_t rows_ = 0;  // given so far
+  int64_t rows_ = 0;  // rows that next() returned
 };
 
 }  // namespace hone

@@ -1,4 +1,5 @@
-// ILSVRC2012_devkit_t12.tar.gz: the numbers of the validation images' classes, and data/meta.mat, which has the classes by number.
+// Reads data/meta.mat of ILSVRC2012_devkit_t12.tar.gz, which has the class for each class number. (The devkit also
+// has a list of the class numbers of the validation images.)
 #pragma once
 
 #include <map>
@@ -9,12 +10,13 @@
 
 namespace hone {
 
-// WordNet ids by ILSVRC2012_ID, from the bytes of meta.mat: MATLAB 5's format (MAT-File Format, MathWorks, chapter 1), its struct
-// `synsets`. `name`: for errors. H2968 a file of another form.
+// Maps ILSVRC2012_ID, the class number, to the WordNet id of the class ("n01440764"), from the bytes of meta.mat: the
+// struct `synsets` in the format of MATLAB 5 (MAT-File Format, MathWorks, chapter 1). `name` is the file for messages.
+// Errors: H2968 the file does not have this form.
 Result<std::map<int64_t, std::string>> classes_of_meta(std::string_view bytes,
                                                        const std::string& name);
 
-// "n" and eight digits.
+// True for "n" followed by eight digits.
 bool is_wordnet_id(std::string_view text);
 
 }  // namespace hone

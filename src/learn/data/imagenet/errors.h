@@ -1,4 +1,4 @@
-// Error codes of the room: H2967 to H2969.
+// Error codes of this folder: H2967 to H2969. errors.def has their titles.
 #pragma once
 
 #include "base/core/error.h"

@@ -1,10 +1,10 @@
-// Prepares ILSVRC2012 from its archives, read once from front to back:
+// Prepares ILSVRC2012 (ImageNet) for training from its archives, which are read once from front to back:
 //
 //   ILSVRC2012_img_train.tar   n01440764.tar (n01440764_18.JPEG ...) ... of 1,000 classes
 //   ILSVRC2012_img_val.tar     ILSVRC2012_val_00000001.JPEG ...
 //
-// <output_dir>/imagenet.json records the finished parts: a killed run continues with the next class, or the next 1,000 validation
-// images, and the files have the same bytes as those of a run that was not killed.
+// <output_dir>/imagenet.json records the finished parts. A killed run continues after the last finished class, or the
+// last finished 1,000 validation images. Its files have the same bytes as those of a run that was not killed.
 #pragma once
 
 #include <cstdint>
@@ -16,25 +16,30 @@
 namespace hone {
 
 struct ImageNetRequest {
-  std::string train_tar, val_tar;     // paths or URLs; "": this split is left out
-  std::string val_boxes, val_labels;  // one of them, with val_tar (validation_classes.h)
-  std::string output_dir;             // exists; nobody else writes there
-  bool shards = false;                // WebDataset instead of a folder a class
-  bool expects_all = true;            // the number of classes and images of ILSVRC2012
-  int writers = 16;                   // files written at a time
-  // Called after each group of images; true: stop, the same request continues. An Error ends the work.
+  std::string train_tar, val_tar;  // paths or URLs; "": this split is left out
+  // With val_tar exactly one: a file for classes_of_boxes or for classes_of_list (validation_classes.h).
+  std::string val_boxes, val_labels;
+  std::string output_dir;  // must exist; no other process may write there
+  // Write WebDataset archives instead of a folder for each class.
+  bool shards = false;
+  // Fail unless the archives have all classes and images of ILSVRC2012.
+  bool expects_all = true;
+  int writers = 16;  // files written at a time
+  // Called after each group of images with the split's number of images so far. Returns true to stop; a later call with
+  // the same request continues. An Error ends the work.
   std::function<Result<bool>(const std::string& split, int64_t images)> progress;
 };
 
 struct ImageNetPrepared {
   int64_t train_images = 0, validation_images = 0, classes = 0;
-  bool stopped = false;
-  bool was_there = false;  // nothing was left to do
+  bool stopped = false;    // progress returned true
+  bool was_there = false;  // everything was prepared before the call
 };
 
-// output_dir/train/<class>/<image> and output_dir/validation/<class>/<image>, or shards train/<class>.tar and
-// validation/<number>.tar of 1,000 images. Holds some 64 MiB of images. Errors: H2966 a damaged archive, H2967 classes or images that are
-// missing, H2968 a validation image without a class, H2969 the folder was started from other archives; those of the stores.
+// Writes output_dir/train/<class>/<image> and output_dir/validation/<class>/<image>; with `shards` train/<class>.tar
+// and validation/<number>.tar of 1,000 images each. Holds about 64 MiB of images in memory. Errors: H2966 a damaged
+// archive; H2967 classes or images are missing; H2968 a validation image without a class; H2969 the folder was
+// started from other archives; those of the stores.
 Result<ImageNetPrepared> prepare_imagenet(const ImageNetRequest& request);
 
 }  // namespace hone

@@ -1,4 +1,5 @@
-// Parts of a file that is read from front to back: small reads come from a window in memory.
+// A Reader for a part of a file that is read from front to back. It reads large windows into memory and serves small
+// reads from them.
 #pragma once
 
 #include <string>
@@ -10,8 +11,8 @@ namespace hone {
 
 class WindowedReader : public Reader {
  public:
-  // The part [offset, offset + bytes) of `file`, which must outlive it. Offsets of read() begin at the part. The part is
-  // within the file.
+  // Reads the part [offset, offset + bytes) of `file`, which must outlive this object. The part must be inside the
+  // file. Offset 0 of read() is the start of the part. `window_bytes`: the size of a window.
   WindowedReader(Reader& file, int64_t offset, int64_t bytes, int64_t window_bytes);
   int64_t bytes() const override { return bytes_; }
   Status read(int64_t offset, std::span<std::byte> out) override;
@@ -19,7 +20,7 @@ class WindowedReader : public Reader {
  private:
   Reader& file_;
   int64_t offset_, bytes_, window_bytes_;
-  int64_t start_ = 0;  // of the window, in the part
+  int64_t start_ = 0;  // offset of the window in the part
   std::vector<std::byte> window_;
 };
 

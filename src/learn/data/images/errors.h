@@ -1,4 +1,4 @@
-// Error codes of the room: H2964 to H2966.
+// Error codes of this folder: H2964 to H2966. errors.def has their titles.
 #pragma once
 
 #include "base/core/error.h"

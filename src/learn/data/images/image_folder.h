@@ -1,4 +1,5 @@
-// Folders of images: one folder a class (ImageFolder of torchvision and `datasets`), or images alone to predict.
+// Finds images in folders: one folder for each class (as ImageFolder of torchvision and `datasets`), or images without
+// classes to predict.
 #pragma once
 
 #include <optional>
@@ -10,25 +11,30 @@ namespace hone {
 
 struct LabelledImages {
   ImageRows rows;
-  std::vector<std::string> names;  // of the classes, by label; empty: labels are not known
+  // names[label] is the name of the class; empty: the rows have no labels.
+  std::vector<std::string> names;
 };
 
-// Threads that list folders or archives at a path: several for a URL, since they wait for the store.
+// The number of threads with which to list folders or archives at a path: 16 for a URL, since they wait for the
+// network; else 1.
 int threads_to_list(std::string_view path);
 
 // True for .jpg, .jpeg, .png and .webp in any case.
 bool is_image_name(std::string_view name);
 
-// Class ids are the places of the sorted folder names, or of `names` if it is given; rows are sorted by class and
-// file name. Works on any store; the store is asked once for each folder. Files of other kinds and names that begin with a dot
-// are ignored. Errors: H2964 no folder of a class, a class without images, a folder in the folder of a class, a
-// class that `names` lacks; those of the store. `listing`: null, or folders that were listed before.
+// Lists the images of a folder that has one subfolder for each class. The label of a class is its index in `names`;
+// if `names` is empty, its index among the sorted names of the subfolders. Rows are sorted by label and file name.
+// Works on any store, with one request for each folder. Files that are not images, and names that begin with a dot,
+// are ignored. `listing`: folders that were listed before, or null. Errors: H2964 no subfolder, a class without
+// images, a folder inside the folder of a class, or a class that `names` does not contain; those of the store.
 Result<LabelledImages> list_classes(const std::string& folder,
                                     const std::vector<std::string>& names = {},
                                     ImageListing* listing = nullptr);
-// The images of the folder, sorted, or of the folders in it; without labels. Errors: H2964 no image.
+// Lists the images of the folder and of its subfolders, without labels. Errors: H2964 there is no image, or a subfolder
+// has no image or contains a folder; those of the store.
 Result<ImageRows> list_images(const std::string& folder);
-// The subfolder of a data set's folder that holds the split "train", "validation" (also "val" or "validate") or "test"; none: "".
+// The path of the subfolder of `folder` with the name of the split, such as "train"; for "validation" also "val" or
+// "validate". "" if there is none. Errors: those of the store.
 Result<std::string> split_folder(const std::string& folder, const std::string& split);
 
 }  // namespace hone

@@ -1,4 +1,5 @@
-// The listing of folders in a file, so that the objects of a bucket are listed once for many runs.
+// Keeps the listings of folders in a file, so that many runs list the objects of a bucket only once. Each file has its
+// size in bytes:
 //
 //   {"format": "hone listing 1"}
 //   {"folder": "gs://b/train", "folders": ["bird", "cat"], "files": []}
@@ -17,15 +18,17 @@ namespace hone {
 
 class ImageListing {
  public:
-  // Reads the file, of any store, unless it is absent. "": every folder is listed, nothing is kept. Errors: H2964 a file of
-  // another form; those of the store.
+  // Reads the listings from `file`, a path or URL, if it exists. "": list() always asks the store, and nothing is
+  // saved. Errors: H2964 the file does not have this form; those of the store.
   static Result<ImageListing> open(const std::string& file);
 
-  // The entries of the folder: those of the file, else of the store. May be called from several threads.
+  // The entries of the folder, from the file if it has the folder, else from the store. May be called by several
+  // threads at a time. Errors: those of the store.
   Result<std::vector<Store::Entry>> list(const std::string& folder);
-  // Writes the file if list() asked the store. Folders with names that are not UTF-8 are left out, and listed each time.
+  // Writes the file if list() asked the store. Leaves out folders that contain names that are not UTF-8; they are
+  // listed again in each run. Errors: those of the store.
   Status save() const;
-  int64_t kept() const { return kept_; }  // folders that came from the file
+  int64_t kept() const { return kept_; }  // number of folders that the file had when it was opened
 
  private:
   explicit ImageListing(std::string file) : file_(std::move(file)) {}

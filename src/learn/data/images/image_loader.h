@@ -1,8 +1,9 @@
-// Threads that make the pixels of rows while a step runs.
+// Threads that decode and transform images in advance, while a training step runs.
 //
 //   ImageLoader loader(threads, make);
-//   loader.start(next, epoch, rows);        // returns at once
-//   const LoadedImage& x = loader.take(next, row);  // waits; the caller helps
+//   ImageBatch next;
+//   loader.start(next, epoch, rows);                // returns before the images are ready
+//   const LoadedImage& x = loader.take(next, row);  // waits, and helps the threads meanwhile
 #pragma once
 
 #include <condition_variable>
@@ -21,20 +22,22 @@ namespace hone {
 
 struct LoadedImage {
   Image pixels;
-  std::optional<Box> erased;   // set to the mean colour
-  std::optional<Error> error;  // why the image has no pixels
+  // The part to set to the mean colour (random erasing); pixels still has its colours.
+  std::optional<Box> erased;
+  std::optional<Error> error;  // the reason why there are no pixels; none: `pixels` is valid
 };
 
-// Memory of a thread.
+// Scratch memory of one thread.
 struct LoadMemory {
   TransformMemory transform;
   std::string bytes;
 };
 
-// Rows to load together. The loader changes it; destroyed after the loader, or when nothing is being loaded.
+// The rows of one start() and their images. It must stay alive while the loader works on it: destroy it after the
+// loader, or when all its rows are loaded.
 class ImageBatch {
  public:
-  int64_t number = -1;  // of the step, for the caller
+  int64_t number = -1;  // for the caller, e.g. the number of the step; the loader does not use it
   bool holds(int64_t row) const;
   int64_t size() const { return std::ssize(rows_); }
 
@@ -45,24 +48,29 @@ class ImageBatch {
   std::vector<LoadedImage> images_;
   std::vector<uint8_t> ready_;
   int64_t epoch_ = 0;
-  size_t next_ = 0, busy_ = 0;  // first row that nobody makes; rows being made
+  // Index of the first row that no thread has started; number of rows being made.
+  size_t next_ = 0, busy_ = 0;
 };
 
 class ImageLoader {
  public:
-  // Makes the pixels of a row in an epoch. Called from several threads; must depend on its arguments alone.
+  // Fills `to` with the pixels, or the error, of a row in an epoch. Called by several threads at a time. The result
+  // must depend only on row and epoch.
   using Make = std::function<void(int64_t row, int64_t epoch, LoadedImage& to, LoadMemory& memory)>;
-  // `threads` 0: take() makes all pixels.
+  // With 0 `threads`, take() makes all pixels itself.
   ImageLoader(int threads, Make make);
   ~ImageLoader();
   ImageLoader(const ImageLoader&) = delete;
 
-  // Replaces the rows of the batch, whose images are no longer used. Rows may repeat.
+  // Starts to load `rows` into `batch`, and replaces its earlier rows and images. Rows may repeat. Waits only for
+  // rows of this batch that threads are making at the moment.
   void start(ImageBatch& batch, int64_t epoch, std::span<const int64_t> rows);
-  // The image of a row of the batch, which stays until start(). A Bug of a thread is thrown here.
+  // Waits for the image of a row and returns it. The reference is valid until the next start() with this batch. `row`
+  // must be in the batch, else a Bug is thrown. An exception of `make` in any thread is thrown here.
   const LoadedImage& take(ImageBatch& batch, int64_t row);
   int threads() const { return static_cast<int>(threads_.size()); }
-  double waited_seconds() const { return waited_seconds_; }  // in take(), helping included
+  // Total time in take(), including images that it made.
+  double waited_seconds() const { return waited_seconds_; }
 
  private:
   void work();

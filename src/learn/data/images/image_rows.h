@@ -1,4 +1,5 @@
-// The images of a split: where the bytes of each are, and its label. Nothing is decoded.
+// The images of a split: the place of each image's encoded bytes (a file, a part of an archive, or memory) and its
+// label.
 #pragma once
 
 #include <cstdint>
@@ -16,49 +17,53 @@ class ImageRows {
   static constexpr int32_t kNoLabel = -1;
 
   int64_t size() const { return std::ssize(rows_); }
-  // The image is a file of this folder, of any store.
+  // Adds a folder, or an archive, of any store, and returns its index for add_file and add_range.
   int32_t add_folder(std::string folder);
+  // Adds an image that is the file `name` in a folder. `bytes` is its size, or 0 if it is not known. `label` may be
+  // kNoLabel in all add functions.
   void add_file(int32_t folder, std::string_view name, int64_t bytes, int32_t label);
-  // The image is a part of a file, an archive that add_folder() named.
+  // Adds an image that is `bytes` bytes at `offset` in an archive. `archive` is its index from add_folder().
   void add_range(int32_t archive, std::string_view name, int64_t offset, int64_t bytes,
                  int32_t label);
-  // The image is in memory.
+  // Adds an image whose encoded bytes are copied into this object. `name` is for messages.
   void add_bytes(std::string_view bytes, std::string_view name, int32_t label);
+  // Sets the label of each row i to label_of(i).
   template <class Fn>
   void set_labels(Fn&& label_of) {
     for (size_t i = 0; i < rows_.size(); ++i) rows_[i].label = label_of(static_cast<int64_t>(i));
   }
   // Adds the first `rows` rows of `other`.
   void append(const ImageRows& other, int64_t rows);
-  // These rows, in this order; number() remains.
+  // A copy with these rows in this order. number() of a row does not change.
   ImageRows picked(const std::vector<int64_t>& rows) const;
 
-  // The place of a row among those that it was picked from first.
+  // The index that the row had before the first picked(); its own index if it was not picked.
   int64_t number(int64_t row) const {
     const int64_t number = rows_[static_cast<size_t>(row)].number;
     return number < 0 ? row : number;
   }
   int32_t label(int64_t row) const { return rows_[static_cast<size_t>(row)].label; }
-  // The path, or the file and row that it comes from.
+  // The path of the image, or for images in memory the name that add_bytes was given ("train.parquet row 7").
   std::string name(int64_t row) const;
-  // The bytes of an image, in `memory` unless this object has them. May be called from several threads. Errors: those of
-  // the store.
+  // The encoded bytes of an image. Reads them into `memory` unless they are in this object; the view is then valid
+  // until `memory` changes. May be called by several threads at a time. Errors: those of the store.
   Result<std::string_view> bytes(int64_t row, std::string& memory) const;
-  bool is_remote() const;  // some images have URLs: reads wait for a network
+  bool is_remote() const;  // some images have URLs, so reads wait for a network
   int64_t memory_bytes() const;
-  // Hash of all names, sizes, bytes in memory and labels, in order; folders count by their last name.
+  // A hash of all rows in order: labels; names, sizes and offsets of files; bytes of images in memory. Only the
+  // last part of a folder's path counts, so the hash stays the same if the data set is moved.
   uint64_t hash() const;
 
  private:
   struct Row {
-    int64_t name = 0;     // place in names_
-    int64_t bytes = -1;   // place in bytes_; -1: a file
-    int64_t offset = -1;  // in the file that is the folder; -1: the file is in the folder
+    int64_t name = 0;     // offset in names_
+    int64_t bytes = -1;   // offset in bytes_; -1: the image is in a file
+    int64_t offset = -1;  // offset in the archive folders_[folder]; -1: a file in that folder
     int64_t size = 0;
     int32_t name_size = 0;
     int32_t folder = 0;
     int32_t label = kNoLabel;
-    int64_t number = -1;  // -1: its own place
+    int64_t number = -1;  // see number(); -1: the row's own index
   };
   void add_row_of(const ImageRows& other, int64_t i, int32_t first_folder);
   std::string_view name_of(const Row& row) const {

@@ -1,5 +1,5 @@
-// Images in the rows of data files: parquet and Arrow with columns that the `datasets` library writes (bytes and path), or
-// any format with a column of paths.
+// Reads images from the rows of data files: parquet and Arrow files with the image column of the `datasets` library
+// (bytes and path), or any format with a column of paths.
 #pragma once
 
 #include "learn/data/formats/rows.h"
@@ -8,14 +8,15 @@
 namespace hone {
 
 struct ImageColumns {
-  std::string image = "image";
-  std::string label = "label";  // "labels" is found too; ClassLabel, texts or whole numbers
-  bool labelled = true;         // false: rows to predict
+  std::string image = "image";  // the column of images; "img" is used if it does not exist
+  // The column of classes (ClassLabel, texts or whole numbers). "labels" or "fine_label" is used if it does not exist.
+  std::string label = "label";
+  bool labelled = true;  // false: rows to predict, the label column is not read
 };
 
-// Reads all rows into memory, images still packed. A path is relative to its data file. Names of classes are those of the file, of
-// `names`, or the sorted labels. Errors: H2965 no such column, or a cell without an image; those of the rows and of
-// label_map.h.
+// Reads all rows into memory, with images still encoded. Paths are relative to the folder of their data file. Names
+// of classes are `names`; if it is empty those of the file; else the sorted labels. Errors: H2965 a column does not
+// exist, or a cell has no image; those of the rows and of label_map.h.
 Result<LabelledImages> read_image_table(const std::vector<std::string>& files,
                                         const ImageColumns& columns,
                                         const std::vector<std::string>& names = {});

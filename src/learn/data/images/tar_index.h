@@ -1,4 +1,4 @@
-// The files in a tar archive (POSIX ustar with pax headers, GNU's long names), without reading their contents.
+// Lists the files in a tar archive (POSIX ustar with pax headers, GNU's long names) without reading their contents.
 #pragma once
 
 #include <optional>
@@ -11,18 +11,20 @@ namespace hone {
 
 struct TarEntry {
   std::string name;
-  int64_t offset = 0, bytes = 0;  // of the content in the archive
+  int64_t offset = 0, bytes = 0;  // offset and size of the file's content in the archive
 };
 
 // Reads an archive entry by entry, so that contents can be read on the way.
 class TarWalk {
  public:
-  // `file` must outlive it. `name` appears in messages. `at`: the end of an entry, of an earlier walk.
+  // `file` must outlive this object. `name` is the archive in messages. `at`: 0, or at() of an earlier walk to
+  // continue.
   TarWalk(Reader& file, std::string name, int64_t at = 0)
       : file_(file), name_(std::move(name)), at_(at) {}
-  // The next regular file; none: the archive ends. Folders and links are left out. Errors: those of list_tar().
+  // The next regular file; none at the end of the archive. Folders and links are skipped. Errors: those of list_tar().
   Result<std::optional<TarEntry>> next();
-  int64_t at() const { return at_; }  // the end of the last entry
+  int64_t at() const { return at_; }  // offset of the end of the last entry in the archive
+  // Error H2966 for this archive, with the reason `why`.
   Error bad(const std::string& why) const;
 
  private:
@@ -35,8 +37,8 @@ class TarWalk {
   int64_t size_ = -1;      // of the next entry, by pax
 };
 
-// Regular files, in their order; folders and links are left out. `name` appears in messages. Errors: H2966 a damaged or
-// truncated archive; those of the reader.
+// All regular files in the order of the archive; folders and links are skipped. `name` is the archive in messages.
+// Errors: H2966 a damaged or truncated archive; those of the reader.
 Result<std::vector<TarEntry>> list_tar(Reader& file, const std::string& name);
 
 }  // namespace hone

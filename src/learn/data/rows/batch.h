@@ -1,10 +1,11 @@
-// The amount of text that the readers of rows tokenize at a time.
+// The size of the batches in which the readers of rows tokenize text.
 #pragma once
 
 #include <cstddef>
 
 namespace hone {
 
-inline constexpr size_t kBatchRows = 1000, kBatchBytes = 8 << 20;  // whichever is reached first
+// A batch is full at this number of rows, or at this number of bytes of text if it is reached earlier.
+inline constexpr size_t kBatchRows = 1000, kBatchBytes = 8 << 20;
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Rows of bytes in memory, for tests.
+// Reads rows from bytes in memory, for tests.
 #pragma once
 
 #include "learn/data/formats/bytes.h"
@@ -6,7 +6,7 @@
 
 namespace hone {
 
-// `name` gives the format and appears in messages.
+// The extension of `name` decides the format; `name` also appears in messages.
 inline Result<std::unique_ptr<RowReader>> open_rows_of_bytes(std::string name, std::string bytes,
                                                              const RowOptions& options = {}) {
   return open_source(memory_source(std::move(name), std::move(bytes)), options);

@@ -1,4 +1,4 @@
-// Columns of a data file by their names.
+// Finds columns of a data file by name, and recognizes a first row that was taken as the header.
 #pragma once
 
 #include <array>
@@ -12,26 +12,28 @@
 
 namespace hone {
 
-// Names of the column that holds the class of a row, best first.
+// The names of a column of classes that hone looks for, in order of preference.
 inline constexpr std::array<const char*, 3> kClassColumns = {"label", "gold_label", "labels"};
 
+// The index of the column `name`; none if there is no such column.
 std::optional<size_t> place_of(const std::vector<std::string>& columns, const std::string& name);
-// H2109 with the nearest name. `why`: what the column is for, after a comma; `where`: the file.
+// Error H2109: there is no column `name`. The message suggests the nearest name. `why` is appended to the message and
+// says what the column is for: ", which holds the labels" or "". `where` is the file.
 Error no_column(const std::vector<std::string>& columns, const std::string& name,
                 const std::string& why, const std::string& where);
 
-// Tells what shows that the name of a column is a value, so that the header of the file is a row: "'1' is a number"; "": nothing
-// does. Numbers, texts longer than 60 bytes and `labels`, those of the model, are values, unless all columns have their
-// numbers from 0 as names: pandas writes them.
+// The reason why a column's name looks like a value, so the header is probably a row: "'1' is a number". "" if the
+// name does not look like a value. Numbers, texts longer than 60 bytes, and the model's `labels` look like values.
+// But if the columns are named 0, 1, 2, ..., as pandas names them, the result is "".
 std::string value_in_header(const std::vector<std::string>& columns, size_t column,
                             std::span<const std::string> labels = {});
-// The same for the first of all columns that has one.
+// The reason for the first column whose name looks like a value; "" if none does.
 std::string value_in_header(const std::vector<std::string>& columns,
                             std::span<const std::string> labels = {});
-// "the first line of FILE was taken as the header and looks like a row: WHY"; "" if `why` is, or if no line of the file
-// is its header: the format is neither csv nor tsv, or the columns are named by the options.
+// "the first line of FILE was taken as the header and looks like a row: WHY". "" if `why` is "", or if the file has no
+// header line: its format is neither csv nor tsv, or options.column_names names the columns.
 std::string lost_row_of(const std::string& file, const RowOptions& options, const std::string& why);
-// Follows that text in notes.
+// The advice that notes append to the text of lost_row_of.
 inline constexpr const char* kLostRowTodo =
     "; `column_names` names the columns of files without a header line";
 

@@ -1,4 +1,4 @@
-// Counts in the form of the summary before a run.
+// Formats counts for messages and for the summary that a run prints before it starts.
 #pragma once
 
 #include <cstdint>

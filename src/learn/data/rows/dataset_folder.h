@@ -1,8 +1,7 @@
-// Folders that the `datasets` library writes with save_to_disk:
+// Reads folders that Hugging Face's `datasets` library writes with save_to_disk:
 //
-//   Dataset       state.json (names the data files), dataset_info.json, data-00000-of-00002.arrow
-//   ... DatasetDict   dataset_dict.json ({"splits": ["train", "test"]}) and a Dataset folder per
-//   split
+//   Dataset      state.json (names the data files), dataset_info.json, data-00000-of-00002.arrow, ...
+//   DatasetDict  dataset_dict.json ({"splits": ["train", "test"]}), and a Dataset folder for each split
 #pragma once
 
 #include <string>
@@ -13,16 +12,19 @@
 
 namespace hone {
 
+// True for a folder that has dataset_dict.json or state.json.
 bool is_dataset_folder(const std::string& path);
 
-// The splits of a DatasetDict, in its order; none for a single Dataset. Errors: H2131.
+// The names of the splits of a DatasetDict, in the order of its file; empty for a Dataset. Errors: H2131
+// dataset_dict.json has no list of names; those of reading it.
 Result<std::vector<std::string>> dataset_splits(const std::string& folder);
 
-// The data files of split `split` of a DatasetDict, or of a Dataset, whatever its split is.
-// Errors: H2131 (no such split, a file that is missing, rows chosen by an indices file).
+// The paths of the data files of a split of a DatasetDict. For a Dataset, which has one split, `split` is ignored.
+// Errors: H2131 there is no such split, a file is missing, or an indices file chooses some of the rows.
 Result<std::vector<std::string>> dataset_files(const std::string& folder, const std::string& split);
 
-// The texts of dataset_dict.json and state.json; `name` appears in messages.
+// Parse the text of dataset_dict.json (the names of the splits) and of state.json (the names of the data files in the
+// folder). `name` is the file in messages. Errors: H2131.
 Result<std::vector<std::string>> splits_of_text(std::string_view text, const std::string& name);
 Result<std::vector<std::string>> files_of_text(std::string_view text, const std::string& name);
 

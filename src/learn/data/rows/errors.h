@@ -1,4 +1,4 @@
-// Error codes of the room learn/data/rows: H2113 to H2131.
+// Error codes of this folder: H2113 to H2131. errors.def has their titles.
 #pragma once
 
 #include "base/core/error.h"

@@ -1,4 +1,5 @@
-// Data files as users name them: paths, globs, several files read as one.
+// Opens data files as users name them: by paths, URLs, globs or folders of the datasets library. Several files are read
+// as one table.
 #pragma once
 
 #include <memory>
@@ -10,44 +11,47 @@
 
 namespace hone {
 
-// Each pattern is a path, a glob (*, ?, [...]) or a folder of the datasets library
-// (dataset_folder.h), of which the files of `split` are taken; the files of a glob come in sorted
-// order. Errors: H2101, with the nearest name in the folder, when a pattern names no file; H2131.
+// Turns patterns into files. Each pattern is a path, a glob (*, ?, [...]), or a folder of the datasets library
+// (dataset_folder.h), which gives the files of its split `split`. Files are in the order of the patterns; those of a
+// glob are sorted. Errors: H2101 a pattern matches no file, the message suggests the nearest name in the folder;
+// H2131 a folder of the datasets library cannot be read.
 Result<std::vector<std::string>> expand_files(std::span<const std::string> patterns,
                                               const std::string& split = "train");
 
-// The rows of all files, file after file, opened one at a time. Columns are those of the first
-// file; a later csv, tsv, parquet or arrow file that lacks one of them is an error (H2109), a json
-// row that lacks one has a null there. Rows that take more memory than the run may: H2117.
+// Reads the rows of all files in order; one file is open at a time. The columns are those of the first file; other
+// columns of later files are dropped. A row of json or jsonl that lacks a column has a null there. Errors of this
+// function and of the reader: H2101 `files` is empty; H2109 a later file of another format lacks a column; H2117 the
+// caller's memory for rows exceeds the limit of the run; those of open_file_source and open_source.
 Result<std::unique_ptr<RowReader>> open_rows(std::vector<std::string> files,
                                              const RowOptions& options = {});
 
-// The same for files that follow others: `columns` are those of the first of all files, and keep their
+// As open_rows, but for files that follow an earlier file: `columns` are the columns of that file, and keep their
 // indices.
 Result<std::unique_ptr<RowReader>> open_rows_after(std::vector<std::string> columns,
                                                    std::vector<std::string> files,
                                                    const RowOptions& options);
 
-// Index of the column to train on: `wanted`, or if empty the column `text`, or else the first
-// one (as run_clm). Errors: H2109 with the nearest name, H2113 without rows.
+// The index of the column to train on: `wanted`; if it is empty, the column `text`, else the first column, as in
+// run_clm of Transformers. Errors: H2109 there is no column `wanted`; H2113 there are no columns, so the data has no
+// rows.
 Result<size_t> text_column(const RowReader& rows, const std::string& wanted = "");
 
-// Checks that a column holds text or token ids, and returns the reader to its place. Errors: H2109
-// if its first rows hold only numbers.
+// Checks that the first 1,000 rows of a column hold something other than numbers, and returns the reader to its place.
+// A list of token ids is not a number. Errors: H2109 all values are numbers.
 Status check_no_numbers(RowReader& rows, size_t column);
 
-// The column `text`, or else the only one that holds text (not numbers) in the first rows. Returns
-// the reader to its place. Errors: H2109 if there are none or several.
+// The column `text`, else the only column with text other than numbers in the first 1,000 rows. Returns the reader to
+// its place. Errors: H2109 no column or several columns hold text.
 Result<size_t> only_text_column(RowReader& rows);
 
 // Counts the rows from the reader's place to the end, and returns the reader to that place.
 Result<int64_t> count_rows(RowReader& rows);
 
-// Writes the csv with header `text` and one record whose cell is all of `in`, every byte kept.
-// Errors: H2101, H2102.
+// Writes the csv file `out` with the header `text` and one record, whose field is the whole file `in`, byte for byte.
+// Errors: H2101 `in` does not exist; H2102 a file cannot be read or written, or both are the same file.
 Status text_to_csv(const std::string& in, const std::string& out);
 
-// Whether the name can only be that of a file: it ends as files of rows do. URLs are not looked at.
+// True if the name has the extension of a data format that hone reads, such as x.jsonl.gz. Does not look at the disk.
 bool names_data_file(const std::string& name);
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// The tasks of the GLUE benchmark: columns, label names and file layouts, in the form of run_glue
-// and of the hub's data set `glue`.
+// The tasks of the GLUE benchmark: the columns and labels of the data set `glue` on the Hugging Face Hub, which
+// run_glue of Transformers uses, and of GLUE's own tab-separated files.
 #pragma once
 
 #include <span>
@@ -10,19 +10,21 @@
 namespace hone {
 
 struct GlueTask {
-  std::string name;                // "mnli"
-  std::vector<std::string> text;   // one or two columns of the hub's data set
-  std::vector<std::string> names;  // of the labels 0, 1, ...; none: the task predicts a number
-  // In GLUE's own tab-separated files.
-  std::vector<std::string> file_text;
-  std::string file_label;
-  // The columns of such a file when it has no header line.
+  std::string name;               // "mnli"
+  std::vector<std::string> text;  // the one or two columns of text in the Hub's data set
+  // The names of the labels 0, 1, ...; empty: the task predicts a number.
+  std::vector<std::string> names;
+  std::vector<std::string> file_text;  // the columns of text in GLUE's own files
+  std::string file_label;              // the column of the label in GLUE's own files
+  // All columns of GLUE's own files in order, for files without a header line.
   std::vector<std::string> file_columns;
 };
 
 std::span<const GlueTask> glue_tasks();
-std::vector<std::string> glue_choices();  // their names, after "": none
+// The choices of a setting: "" (no task), then the names of the tasks.
+std::vector<std::string> glue_choices();
 
-const GlueTask* find_glue_task(std::string_view name);  // in any case; null: no such task
+// Upper or lower case; null if there is no such task.
+const GlueTask* find_glue_task(std::string_view name);
 
 }  // namespace hone

@@ -1,10 +1,12 @@
-// Rows to tune a model on instructions with, in the forms that the field knows:
+// Reads rows for instruction tuning, in the usual forms. The columns of the data decide the form:
 //
-//   chat                 messages: [{"role": "user", "content": "..."}, ...], with tools beside it perhaps;
-//                        or ShareGPT's conversations: [{"from": "human", "value": "..."}, ...]
-//   prompt, completion   two texts, or two lists of messages
-//   Alpaca               instruction, input, output, and perhaps system and history
-//   text                 one text, from the column that is asked for
+//   chat        messages: [{"role": "user", "content": "..."}, ...], or ShareGPT's
+//               conversations: [{"from": "human", "value": "..."}, ...]
+//   pair        prompt and completion: two texts, or two lists of messages
+//   Alpaca      instruction and output, optionally input, system and history
+//   text        one text, from the column that the caller names
+//
+// The columns tools and chat_template_kwargs are read too if they exist.
 #pragma once
 
 #include <memory>
@@ -18,30 +20,32 @@
 namespace hone {
 
 struct InstructionRow {
-  // Messages, or one text each. `prompt` is null if the row has none; the whole row is then
-  // `answer`.
+  // Both are lists of messages, or both are texts. `prompt` is null if the form has no prompt (chat, text); `answer` is
+  // then the whole row.
   OrderedJson prompt, answer;
-  OrderedJson tools;   // null: none
-  OrderedJson kwargs;  // chat_template_kwargs; null: none
-  // Prompt and answer of an Alpaca row in the prompt format of
-  // https://github.com/tatsu-lab/stanford_alpaca, for models without a chat template; "": other
-  // rows.
+  OrderedJson tools;   // the list of tools for the chat template; null: none
+  OrderedJson kwargs;  // chat_template_kwargs, an object; null: none
+  // Alpaca rows only: prompt and answer as texts, in the prompt format of
+  // https://github.com/tatsu-lab/stanford_alpaca, for models without a chat template. "" in other rows.
   std::string plain_prompt, plain_answer;
   bool is_chat() const { return answer.is_array(); }
 };
 
 class InstructionReader {
  public:
-  // Errors: those of open_rows; H2113 no rows; H2109 no columns of these forms.
+  // Opens the files. `text_column` is the column of the form `text`. Errors: those of open_rows; H2113 there are no
+  // rows; H2109 the columns match none of the forms.
   static Result<InstructionReader> open(const std::vector<std::string>& files,
                                         const RowOptions& options, const std::string& text_column);
 
-  // False after the last row; where() is its place. Errors: those of the reader; H2110 a cell that holds
-  // something else; H2123 nothing to answer with.
+  // Fills `row` with the next row. Returns false after the last row. Errors: those of the reader; H2110 a cell holds
+  // something other than its form needs; H2123 the answer is empty.
   Result<bool> next(InstructionRow& row);
+  // The row of the file that next() read last, for its place.
   const Row& row() const { return row_; }
   const std::string& note() const { return note_; }  // for the run's summary: "chats from messages"
-  // Columns of the rows that have texts; none of chats. Prompts and completions may be either.
+  // The columns that hold texts: one, or those of prompt and answer. Empty for the form chat. Prompt and completion are
+  // returned even if they hold messages.
   std::vector<std::string> text_columns() const;
 
  private:
@@ -53,7 +57,8 @@ class InstructionReader {
   std::optional<MessageCells> cells_;  // of rows_
   Row row_;
   Form form_ = Form::text;
-  size_t first_ = 0, second_ = 0;  // messages; prompt and completion; instruction and output; text
+  // The columns of the form: messages, or prompt and completion, or instruction and output, or text.
+  size_t first_ = 0, second_ = 0;
   std::optional<size_t> input_, system_, history_, tools_, kwargs_;
   std::string note_;
 };

@@ -1,5 +1,5 @@
-// Finds the columns of a classification file that hold the texts and the label. GLUE's files are
-// read in a way of their own.
+// Finds the columns of a classification file that hold the texts and the label. The files of the GLUE benchmark have
+// rules of their own (glue_tasks.h).
 #pragma once
 
 #include <optional>
@@ -12,39 +12,50 @@
 namespace hone {
 
 struct LabelColumnOptions {
-  const GlueTask* task = nullptr;
-  std::vector<std::string> text_columns = {};  // one or two; empty: chosen
-  std::string label_column = {};               // empty: chosen
-  bool label = true;                           // false: rows to predict, which need none
-  // The model's. A column of rows to predict whose first value is one of them holds labels, and is not read.
+  const GlueTask* task = nullptr;  // null: not a GLUE task
+  // The columns of text; empty: find_label_columns chooses.
+  std::vector<std::string> text_columns = {};
+  // The column of the label; empty: find_label_columns chooses.
+  std::string label_column = {};
+  bool label = true;  // false: rows to predict, which need no label
+  // The model's labels. In rows to predict, a column whose first value is one of them is not taken as text.
   std::vector<std::string> known_labels = {};
-  // The texts that the model was trained on; empty: unknown. Taken where the file has them and nothing else is named;
-  // rows with another number of texts are refused.
+  // The text columns that the model was trained on; empty: unknown. If the file has these columns, and neither
+  // text_columns nor `task` names others, they are taken. A file with a different number of texts is then an error.
   std::vector<std::string> trained_columns = {};
-  // Joins the texts of all text_columns into one; none: two columns are a pair.
+  // Set: the texts of all text_columns are joined into one text, with this between them. Unset: two columns are a pair.
   std::optional<std::string> delimiter = {};
-  bool keep_texts = false;  // RowLabels::texts
+  bool keep_texts = false;  // fill RowLabels::texts
 };
 
+// The chosen columns, as indices into RowReader::columns().
 struct LabelColumns {
-  size_t first = 0;
-  std::optional<size_t> second;  // of a pair of texts
-  std::vector<size_t> joined =
-      {};  // after the first, into one text; empty: it is alone, or of a pair
-  std::optional<size_t> label;
-  std::string guess = {};  // a sentence, where the label is only the last column; among `notes` too
-  bool texts_are_guessed = false;  // by their place, not by a name
-  std::string text_guess =
-      {};  // a sentence, if two columns without known names are taken for a pair
-  // A sentence, where the header of a csv or tsv file is probably its first row; among `notes` too: by open_label_rows.
+  size_t first = 0;              // the text, or the first text
+  std::optional<size_t> second;  // the second text of a pair
+  // With a delimiter: the columns to append to the first text.
+  std::vector<size_t> joined = {};
+  std::optional<size_t> label;  // none: rows without a label
+  // A sentence for the user if the label is the last column because no column has a known name; else "". Also in
+  // `notes`.
+  std::string guess = {};
+  bool texts_are_guessed = false;  // the texts were chosen by position, not by name
+  // A sentence for the user if two columns without known names are read as a pair; else "".
+  std::string text_guess = {};
+  // A sentence for the user if the header of a csv or tsv file is probably a row of data; else "". Set by
+  // open_label_rows. Also in `notes`.
   std::string lost_row = {};
-  std::vector<std::string> notes;  // the columns that were chosen, for the log
+  std::vector<std::string> notes;  // for the log: the columns that were chosen
 };
 
-// Texts: the columns of the flags; of the GLUE task; those of the model's training; premise and hypothesis, or sentence1 and
-// sentence2; else the first two columns (or the only one) besides the label, as in run_glue,
-// without columns of numbers (`first_row`) and of lists. Label: the column of the flag; of the
-// task; the first of kClassColumns, else the last column unless another name is nearly `label`. Errors: H2109.
+// Chooses the columns; `first_row` shows the types of their values.
+//
+// - Texts, the first that applies: text_columns; the columns of the GLUE task; trained_columns; premise and hypothesis;
+//   sentence1 and sentence2; the first two columns, or the only one, that hold text other than numbers and are not the
+//   label, as in run_glue of Transformers.
+// - Label, the first that applies: label_column; the column of the GLUE task; the first of kClassColumns; the last
+//   column, unless there is a task, that column is a text, or a column's name is a misspelt `label`.
+//
+// Errors: H2109 a column does not exist, no column holds text, or the number of texts differs from trained_columns.
 Result<LabelColumns> find_label_columns(const std::vector<std::string>& columns,
                                         const Row& first_row, const LabelColumnOptions& wanted);
 
@@ -53,11 +64,14 @@ struct LabelReader {
   LabelColumns columns;
 };
 
-// Opens files for classification. With a GLUE task, tab-separated files are read as GLUE wrote
-// them: without quoting, with the known columns if there is no header, also .txt and files without
-// extension. A header is taken for a lost row if the guessed label column has a value as its name (value_in_header) or a
-// label of the first 100 rows; in rows to predict without known text columns, if any name is a value or a label of the model.
-// Errors: those of open_rows and find_label_columns, H2113 without a row.
+// Opens files for classification. With a GLUE task, tab-separated files, .txt files and files without an extension are
+// read in GLUE's own form: tabs without quoting, and task->file_columns if there is no header.
+//
+// LabelColumns::lost_row is set in two cases. The label column was guessed, and its name looks like a value
+// (value_in_header) or equals a label of the first 100 rows. Or these are rows to predict, the text columns were
+// guessed, and the name of any column looks like a value or is a label of the model.
+//
+// Errors: those of open_rows and find_label_columns; H2113 there are no rows.
 Result<LabelReader> open_label_rows(const std::vector<std::string>& files,
                                     const RowOptions& options, const LabelColumnOptions& wanted);
 

@@ -1,7 +1,8 @@
-// Labels of rows as they were read, and the numbers that a model learns: a class each, or a value.
+// Maps the labels in the data to what a model learns: a class id for each label, or a number (regression).
 //
-// Ids follow the names that a data set gives its values (ClassLabel); other labels that are texts
-// or whole numbers are sorted, as in run_glue; numbers with a fraction are values (regression).
+// If the data set names its classes (ClassLabel), ids are the indices of the names. Otherwise labels that are texts or
+// whole numbers are sorted, and ids are their indices, as in run_glue of Transformers. If all labels are numbers and
+// some have a fraction, the task is regression.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +16,22 @@
 
 namespace hone {
 
-// The distinct labels of some rows, in the order met.
+// Collects the distinct labels of rows and numbers them from 0 in the order of their first row.
 class SeenLabels {
  public:
-  // Returns the number by which at() finds the label; keeps the place of the first row with it.
-  // Errors: H2110 a list or nested value, H2123 an empty cell.
+  // Adds the label in a cell of the row and returns its number, the index in all(). Errors: H2110 the cell holds a
+  // list, a nested value, or a number that is not finite; H2123 the cell is empty.
   Result<int32_t> add(const Row& row, size_t column, const std::string& column_name);
-  // Adds a value of a list in a cell.
+  // Adds one value of a list of labels in a cell of `row`. Errors: as above.
   Result<int32_t> add(const Cell& value, const Row& row, const std::string& column_name);
 
   struct Label {
     std::string text;              // "entailment", "2", "3.5", "True"
     std::optional<int64_t> whole;  // the text as a whole number
-    std::optional<double> number;  // or as any number
-    std::string where;             // "train.csv:7, column 'label'"
-    int64_t rows = 0;
-    // Whether the label marks a row without a label: "-" or -1.
+    std::optional<double> number;  // the text as any finite number
+    std::string where;             // the first row with the label: "train.csv:7, column 'label'"
+    int64_t rows = 0;              // rows with the label
+    // True for "-" and -1, which mark a row without a label.
     bool is_missing() const { return text == "-" || whole == -1; }
   };
   const std::vector<Label>& all() const { return labels_; }
@@ -42,34 +43,41 @@ class SeenLabels {
 
 struct LabelMap {
   bool regression = false;
-  bool many = false;                                // a row may have several classes, or none
-  std::vector<std::string> names;                   // by id; of classes
-  std::map<std::string, int32_t, std::less<>> ids;  // of the labels as the data spell them
+  // multi-label: a row may have several classes, or none.
+  bool many = false;
+  // names[id] of the classes; empty for regression.
+  std::vector<std::string> names;
+  // The id of each spelling of a label in the data.
+  std::map<std::string, int32_t, std::less<>> ids;
 };
 
-// For a data set or task that names its labels: texts are names, whole numbers are ids; without
-// names it is a regression.
+// The map for a data set or task that names its classes: a label is a name or a whole number, the id. Regression if
+// `names` is empty.
 LabelMap named_labels(const std::vector<std::string>& names);
-// For the user's files. Errors: H2121 when all rows have the same label or none.
+// The map for data without names of classes: sorts the labels, or chooses regression, as described above.
+// Errors: H2121 no row has a label, or all rows have the same label.
 Result<LabelMap> sorted_labels(const SeenLabels& seen);
 
-// "entailment 6, neutral 4": the count of each label, by id; the first `shown`.
+// "entailment 6, neutral 4" for messages. counts[id] is the number of rows of a class. Names the first `shown` classes.
 std::string label_counts(const LabelMap& map, const std::vector<int64_t>& counts, size_t shown);
 
-// Gives the labels the ids of a checkpoint if both have the same names (in any case), as run_glue
-// does. Labels that are numbers keep their order. `names`: those of the checkpoint; if it has none,
-// the labels are unchanged. Errors: H2122.
+// Changes the ids of `data` to those of a checkpoint, as run_glue does. names[id] is the checkpoint's name of a class;
+// `checkpoint` is its path for messages. If both have the same names, in upper or lower case, each label gets the
+// checkpoint's id. If the labels are as many whole numbers, they keep their ids. If `names` is empty or the task is
+// regression, `data` is returned. Errors: H2122 the names differ.
 Result<LabelMap> remap_labels(const LabelMap& data, const std::vector<std::string>& names,
                               const std::string& checkpoint);
 
-// config.json's id2label by id; empty when it has none or LABEL_0, LABEL_1, ... Errors: H2122 ids
-// that are not 0, 1, 2, ...
+// The names of the classes by id, from id2label of config.json. Empty if config.json has no id2label, or the default
+// names LABEL_0, LABEL_1, ... `name` is the file in messages. Errors: H2122 the ids are not 0, 1, 2, ..., or two
+// names are equal.
 Result<std::vector<std::string>> label_names_of_config(const Json& config, const std::string& name);
 
-// By number of `seen`: the id, -1 for rows without a label. Errors: H2121 with place, for a label
-// outside the map.
+// The class id of each label of `seen`, by its number; -1 for "-" and -1, which mark rows without a label. Errors:
+// H2121 a label is not in the map; the message names the first row with it.
 Result<std::vector<int32_t>> class_ids(const SeenLabels& seen, const LabelMap& map);
-// By number of `seen`: the value, NaN for rows without one (`-`). Errors: H2121.
+// The value of each label of `seen`, by its number; NaN for "-", which marks rows without a label. Errors: H2121 a
+// label is not a finite number.
 Result<std::vector<float>> label_values(const SeenLabels& seen);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Rows of text, or of pairs of texts, with a label each: what a classifier learns from.
+// Reads rows of one text or a pair of texts with a label, the data of a classifier.
 #pragma once
 
 #include <functional>
@@ -13,33 +13,35 @@
 
 namespace hone {
 
-// Tokens of texts, with the model's special tokens, cut to the length that is allowed.
+// The tokens of a batch of rows, with the model's special tokens, cut to the longest sequence allowed.
 struct EncodedTexts {
-  std::vector<std::vector<int32_t>> ids;
-  std::vector<std::vector<int32_t>> type_ids;  // as long as ids, or empty: all 0
-  std::vector<bool> cut;                       // by row; empty: none
+  std::vector<std::vector<int32_t>> ids;       // ids[i]: the tokens of row i
+  std::vector<std::vector<int32_t>> type_ids;  // token_type_ids, in the shape of ids; empty: all 0
+  std::vector<bool> cut;                       // cut[i]: row i was cut; empty: no row was
 };
-// `second` is empty (one text a row), or as long as `first`.
+// Tokenizes a batch of rows. `second` has the second text of each pair; it is empty if rows have one text.
 using EncodeTexts =
     std::function<Status(std::span<const std::string_view> first,
                          std::span<const std::string_view> second, EncodedTexts& out)>;
 
-// The text of a row, or its pair of texts (else `second` is "").
+// The text of a row; for a pair both texts. `second` is "" if the row has one text.
 struct RowTexts {
   std::string first, second;
 };
 
-// Data of rows besides ids.
+// The labels, and other data besides the token ids, of a TokenRows. A vector is empty if the task has no such data.
 struct RowLabels {
-  std::vector<uint8_t> types;    // by token, of all rows in order; empty: all 0
-  std::vector<int32_t> classes;  // by row; empty for regression and unlabelled rows
-  std::vector<float> values;     // by row; regression
-  // By row, ascending: the classes of rows that may have several; empty: not of this task.
+  std::vector<uint8_t> types;    // token_type_ids of the tokens of all rows in order; empty: all 0
+  std::vector<int32_t> classes;  // classification: the class of each row
+  std::vector<float> values;     // regression: the value of each row
+  // Multi-label classification: the classes of each row, ascending.
   std::vector<std::vector<int32_t>> sets = {};
-  std::vector<int32_t> tags;         // by token: class, kIgnoreLabel: none; empty: not of this task
-  std::vector<RowTexts> texts = {};  // by row, as in the file; empty: not kept
+  // Token classification: the class, or kIgnoreLabel, of the tokens of all rows.
+  std::vector<int32_t> tags;
+  std::vector<RowTexts> texts = {};  // the texts of each row as in the file; empty: not kept
 
-  // The types and tags of row i of `rows`, which these belong to; empty: all 0, and none.
+  // The part of `types` or `tags` that belongs to row i. `rows` are the rows that these labels belong to. Empty if all
+  // types are 0, or if the task has no tags.
   std::span<const uint8_t> types_of(const TokenRows& rows, int64_t i) const;
   std::span<const int32_t> tags_of(const TokenRows& rows, int64_t i) const;
 };
@@ -50,38 +52,41 @@ struct LabelledRows {
 
   int64_t size() const { return rows.size(); }
   void keep_first(int64_t count);
-  void append(const LabelledRows& from, int64_t begin, int64_t end);  // its rows [begin, end)
-  uint64_t hash() const;                                              // of tokens, types and labels
+  // Appends rows [begin, end) of `from`.
+  void append(const LabelledRows& from, int64_t begin, int64_t end);
+  uint64_t hash() const;  // of tokens, types and labels
 };
 
 struct LabelCounts {
   int64_t rows_read = 0, tokens = 0;
-  int64_t rows_cut = 0;         // longer than allowed
-  int64_t rows_unlabelled = 0;  // left out: no gold label
-  int64_t rows_broken = 0;      // left out: GLUE's files have lines without all columns
+  int64_t rows_cut = 0;         // rows that were cut, as they are longer than allowed
+  int64_t rows_unlabelled = 0;  // rows that were left out, as they have no label
+  int64_t rows_broken = 0;      // lines of GLUE's files that were left out, as they lack columns
 };
 
-// Rows whose labels are not numbers yet.
+// Rows whose labels have no class ids or values yet: number_labels assigns them.
 struct LabelledText {
   LabelledRows data;
   SeenLabels seen;
-  std::vector<int32_t> label;  // by row: number in `seen`; empty when none were read
-  // The same for rows whose label is a list.
+  // By row: the number of its label in `seen`; empty if no labels were read.
+  std::vector<int32_t> label;
+  // By row, if labels are lists: the numbers of its labels in `seen`.
   std::vector<std::vector<int32_t>> label_sets = {};
   LabelCounts counts;
 };
 
-// Reads all rows, at most `limit`. `columns.label` absent: rows to predict. Errors: those of the
-// reader and of `encode`, H2110, H2123 an empty text or label.
+// Reads and tokenizes the rows, at most `limit` of them. Reads no labels if reader.columns.label is unset or
+// wanted.label is false. Errors: those of the reader and of `encode`; H2110 a cell of the wrong type; H2123 an empty
+// text or label.
 Result<LabelledText> read_labelled(LabelReader& reader, const LabelColumnOptions& wanted,
                                    const EncodeTexts& encode,
                                    int64_t limit = std::numeric_limits<int64_t>::max());
 
-// Numbers for labels; rows without one are left out and counted. Errors: H2121, H2113 when no row
-// is left.
+// Fills text.data.labels with the class ids or values of `map`. Rows without a label are left out and counted.
+// `split` is for messages. Errors: H2121 a label is not in the map, or is not a number; H2113 no row is left.
 Status number_labels(LabelledText& text, const LabelMap& map, const std::string& split);
 
-// "2,490 rows -> 170,261 tokens, at most 128 each; 12 rows cut; 3 without label left out"
+// "2,490 rows -> 170,261 tokens, at most 128 a row; 12 rows (0.5 %) cut; 3 rows without label left out"
 std::string describe(const LabelCounts& counts, int64_t rows, int64_t max_length);
 
 }  // namespace hone

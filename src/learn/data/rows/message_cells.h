@@ -1,5 +1,5 @@
-// Cells of data files that hold chats: a list of messages, as role and content or ShareGPT's from and
-// value; a text; any JSON.
+// Reads the cells of chat data: a list of messages, a text, or JSON. A message is an object with role and content, or
+// in ShareGPT's form with from and value.
 #pragma once
 
 #include <string>
@@ -12,16 +12,25 @@ namespace hone {
 
 class MessageCells {
  public:
-  // `advice`: what to do about a cell that holds something else. `rows` must outlive it.
+  // `rows` is the reader of the rows that the functions get; it must outlive this object. `advice` tells the user how
+  // to write such cells; every error H2110 ends with it.
   MessageCells(const RowReader& rows, std::string advice)
       : rows_(&rows), advice_(std::move(advice)) {}
 
-  // The value of a cell. Errors: H2110, which names the column and the place.
+  // The list of messages in a cell, each an object with `role` (a text) and `content` (a text, a list of parts, or
+  // null). ShareGPT's names are replaced: from human by role user, from gpt by role assistant, from observation by role
+  // tool. Errors: H2110 the cell does not hold a list of messages.
   Result<OrderedJson> messages(const Row& row, size_t column) const;
-  Result<OrderedJson> value(const Row& row, size_t column) const;  // a text, or messages
+  // messages() if the cell holds a nested value, else text() as a JSON string. Errors: H2110 the cell holds another
+  // type.
+  Result<OrderedJson> value(const Row& row, size_t column) const;
+  // The text of a cell; "" for null. Errors: H2110 the cell holds another type.
   Result<std::string> text(const Row& row, size_t column) const;
+  // The JSON value of a cell that holds a nested value, or a text that is JSON. Errors: H2110 the cell holds something
+  // else; the message names `needed`, such as "a list of tools".
   Result<OrderedJson> json(const Row& row, size_t column, const char* needed) const;
 
+  // Error H2110 for a cell, with the message `what`, the place of the cell and the advice.
   Error wrong(const Row& row, size_t column, const std::string& what) const;
   std::string place(const Row& row, size_t column) const;  // "train.jsonl:3, column 'prompt'"
 

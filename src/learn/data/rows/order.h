@@ -1,14 +1,15 @@
-// The order of rows: sequential, or a seeded permutation in which any place is found at once.
+// The order of rows in an epoch: sequential, or a random permutation whose entries are computed one by one, without a
+// table.
 #pragma once
 
 #include <cstdint>
 
 namespace hone {
 
-// index(epoch, i) is a bijection of [0, rows) for each epoch, found in O(1) and without memory:
-// a six-round Feistel network over the smallest even number of bits that holds `rows`, keyed by
-// seed and epoch, walked along its cycle until it is inside. (Black and Rogaway, Ciphers with
-// Arbitrary Finite Domains, 2002.) The same on every machine; frozen, since checkpoints rely on it.
+// index(epoch, i) is the row at position i of an epoch, for each epoch a permutation of [0, rows). It takes O(1) time
+// and no memory: a Feistel network of six rounds over the smallest even number of bits that holds `rows`, keyed by seed
+// and epoch, is applied until the result is less than `rows` (cycle walking: Black and Rogaway, Ciphers with Arbitrary
+// Finite Domains, 2002). The result is the same on every machine. Do not change it: checkpoints depend on it.
 class RowOrder {
  public:
   static RowOrder sequential(int64_t rows) { return RowOrder(rows, 0, false); }

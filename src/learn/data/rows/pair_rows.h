@@ -1,4 +1,4 @@
-// Pairs of texts, a source and its target: summaries, translations.
+// Reads pairs of texts, a source and its target, for summarization and translation.
 #pragma once
 
 #include <functional>
@@ -12,27 +12,29 @@
 
 namespace hone {
 
-// "en" of "en_XX", as run_translation takes the keys of its rows.
+// The part of a language code before "_": "en" for "en_XX". It is the key of the language in a row, as in
+// run_translation of Transformers.
 std::string language_key(const std::string& lang);
 
-// The columns of the two texts of a row.
+// Chooses the columns of the two texts of a row.
 struct PairColumnOptions {
-  // Columns by name, with the settings that name them. Without a name the first columns of the file
-  // that are not taken yet.
+  // The names of the columns. "": the first column for the source, the second for the target.
   std::string source_column, target_column;
+  // The settings that set source_column and target_column, for messages.
   std::string source_name = "text_column", target_name = "summary_column";
-  // The languages of run_translation: the keys of an object in column `translation`, or the
-  // columns themselves; "" when the rows are not translations.
+  // For translations: the languages. They are keys of the object in the column `translation`; if there is no such
+  // column, the names of the two columns. "": the rows are not translations.
   std::string source_lang, target_lang;
-  bool target = true;  // false: rows to predict, which may have none
-  // Source and target of the model's training; empty: unknown. Taken if the file has them and no column is named.
+  bool target = true;  // false: rows to predict, which may have no target
+  // The columns of source and target that the model was trained on; empty: unknown. They are taken if the file has them
+  // and neither source_column nor target_column is set.
   std::vector<std::string> trained_columns = {};
 };
 
 struct TextPair {
   std::string source, target;
-  std::string source_place, target_place;  // "train.csv:3, column 'summary'", for messages
-  // The rows of both, which differ in parallel files; the files' names are the reader's.
+  std::string source_place, target_place;  // for messages: "train.csv:3, column 'summary'"
+  // File and line, or row number, of source and target; they differ in parallel files. The reader owns the names.
   std::string_view source_file, target_file;
   int64_t source_line = 0, target_line = 0;
   bool line_is_row = false;
@@ -40,41 +42,44 @@ struct TextPair {
 
 class PairReader {
  public:
-  // Rows with both texts. Errors: those of open_rows, H2109 with the nearest name, H2113.
+  // Opens files whose rows have both texts. Errors: those of open_rows; H2109 a column does not exist; H2113 the
+  // files have no rows.
   static Result<PairReader> open(const std::vector<std::string>& files, const RowOptions& options,
                                  const PairColumnOptions& wanted);
-  // Line i of one belongs to line i of the other; no targets: rows to predict. Errors: those
-  // of open_rows, H2113.
+  // Opens parallel files of text: line i of the targets is the target of line i of the sources. Empty `targets`: rows
+  // to predict. Errors: those of open_rows.
   static Result<PairReader> open_parallel(const std::vector<std::string>& sources,
                                           const std::vector<std::string>& targets,
                                           const RowOptions& options);
 
-  // False after the last pair. A null is an empty text. Errors: those of the reader; H2110 a cell
-  // that holds no text, H2124 a translation without the language, or one more line in one file.
+  // Fills `pair` with the next pair. Returns false after the last pair. A null becomes an empty text. Errors: those
+  // of the reader; H2110 a cell does not hold text; H2124 a translation lacks a language, or one of two parallel
+  // files has more lines.
   Result<bool> next(TextPair& pair);
 
-  // for the summary of the run: "text from article, summary from highlights".
+  // For the summary of the run: "text from article, target from highlights".
   const std::string& note() const { return note_; }
-  // The chosen columns; only the source's, if rows to predict have no target. Empty for
-  // translations in one column and for parallel files.
+  // The names of the chosen columns: source and target, or only the source if rows to predict have no target. Empty for
+  // translations in the column `translation` and for parallel files.
   std::vector<std::string> columns() const;
 
  private:
   Result<bool> next_line(RowReader& rows, std::string& text, std::string& place,
                          std::string_view& file, int64_t& line);
 
-  std::unique_ptr<RowReader> rows_, target_rows_;  // the second one of parallel files alone
-  size_t source_ = 0;                              // columns; the same one of objects
-  std::optional<size_t> target_;                   // none: rows to predict
+  std::unique_ptr<RowReader> rows_, target_rows_;  // target_rows_: only for parallel files
+  size_t source_ = 0;                              // the column of the source
+  // The column of the target, source_ if objects_; none: rows to predict.
+  std::optional<size_t> target_;
   bool objects_ = false, parallel_ = false;
   PairColumnOptions columns_wanted_;
   std::string note_;
   Row row_;
 };
 
-// The pairs of parallel files, by the ends of their names: train.en.gz is of language en, or en_XX.
-// None: the files are not such a pair. Order is kept. Without `need_targets` all may be of the source
-// language.
+// Sorts parallel files into sources and targets by their extensions: train.en.gz has the language en (or en_XX).
+// Keeps their order. None: a file has neither language, no file is a source, or the numbers of sources and targets
+// differ. With need_targets = false the targets may be missing altogether.
 struct ParallelFiles {
   std::vector<std::string> sources, targets;
 };
@@ -83,7 +88,8 @@ std::optional<ParallelFiles> parallel_files(const std::vector<std::string>& file
                                             const std::string& target_lang,
                                             bool need_targets = true);
 
-// Tokens of texts with the special ones of their side, cut to the length that is allowed.
+// The tokens of a batch of sources or of targets, with the special tokens of that side, cut to the longest sequence
+// allowed. cut[i]: text i was cut.
 struct EncodedSide {
   std::vector<std::vector<int32_t>> ids;
   std::vector<bool> cut;
@@ -92,28 +98,32 @@ using EncodeSide = std::function<Status(std::span<const std::string_view>, Encod
 
 struct PairCounts {
   int64_t rows_read = 0;
-  int64_t sources_cut = 0, targets_cut = 0;  // longer than allowed
-  int64_t rows_empty = 0;                    // left out
+  int64_t sources_cut = 0, targets_cut = 0;  // texts that were cut, as they are longer than allowed
+  int64_t rows_empty = 0;                    // rows that were left out, as a text is empty
 };
 
 struct PairRows {
   TokenRows sources, targets;
   PairCounts counts;
-  std::string first_source;  // as in the file
-  bool has_targets = true;   // false: rows to predict without any, all targets are empty
+  std::string first_source;  // the first source as in the file, without the prefix
+  // false: rows to predict without targets; all rows of `targets` are empty.
+  bool has_targets = true;
   int64_t size() const { return sources.size(); }
-  void append(const PairRows& from, int64_t begin, int64_t end);  // its rows [begin, end)
+  // Appends rows [begin, end) of `from`.
+  void append(const PairRows& from, int64_t begin, int64_t end);
   void keep_first(int64_t rows) { sources.keep_first(rows), targets.keep_first(rows); }
 };
 
 struct PairOptions {
-  std::string prefix;       // before each source
-  bool skip_empty = false;  // leave pairs with an empty text out and count them; else H2123
-  bool predict = false;     // rows to predict: all of them may lack a target
+  std::string prefix;  // text to put before each source
+  // true: pairs with an empty text are left out and counted; false: they are error H2123.
+  bool skip_empty = false;
+  bool predict = false;  // rows to predict: the targets may be empty, but then all of them
   EncodeSide source, target;
 };
 
-// All pairs, at most `limit` rows of the files (as --max_*_samples counts them).
+// Reads and tokenizes the pairs of at most `limit` rows; pairs that are left out count too. Errors: those of the reader
+// and of the options' functions; H2123 an empty text, or with `predict` rows of which only some have a target.
 Result<PairRows> read_pairs(PairReader& reader, const PairOptions& options, int64_t limit);
 
 // "1,992 rows -> 312,004 tokens of sources, 48,113 of targets; 12 sources (0.6 %) cut at 512; ..."

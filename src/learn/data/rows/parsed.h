@@ -1,4 +1,4 @@
-// Numbers that a cell spells.
+// Parses numbers in the text of a cell.
 #pragma once
 
 #include <charconv>
@@ -9,7 +9,7 @@
 
 namespace hone {
 
-// The number that is all of the text; none: it is another text.
+// The number, if the whole text is one; else none. White space around it is not accepted.
 template <class T>
 std::optional<T> parsed(std::string_view text) {
   T value{};
@@ -19,7 +19,7 @@ std::optional<T> parsed(std::string_view text) {
   return value;
 }
 
-// None for "nan" and "inf" too, which are names.
+// As parsed<double>, but none for "nan" and "inf", which may be words.
 inline std::optional<double> parsed_finite(std::string_view text) {
   const std::optional<double> value = parsed<double>(text);
   return value && std::isfinite(*value) ? value : std::nullopt;

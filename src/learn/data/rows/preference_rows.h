@@ -1,8 +1,7 @@
-// Rows of preferences, in the forms of TRL:
+// Reads rows of preference data, in the forms of the library TRL:
 //
-//   pairs    chosen and rejected, and perhaps a prompt before both; margin
-//   labels   prompt, completion and label: whether the completion is wanted. Rows of pairs become two
-//            rows of labels each
+//   pairs    chosen and rejected: two answers, of which the first is preferred; optionally prompt and margin
+//   labels   prompt, completion and label: true if the completion is wanted. A row of pairs becomes two rows of labels
 //
 // Prompts and answers are texts, or lists of messages (message_cells.h).
 #pragma once
@@ -18,12 +17,13 @@
 namespace hone {
 
 struct PreferenceRow {
-  OrderedJson prompt;            // null: none
-  OrderedJson chosen, rejected;  // of a label: the completion, and null
-  OrderedJson tools, kwargs;     // null: none
-  double margin = 0;
-  bool wanted = true;  // of a label
-  // The place: file of the reader, and number of the line or row.
+  OrderedJson prompt;  // null: none
+  // In the form labels, `chosen` is the completion and `rejected` is null.
+  OrderedJson chosen, rejected;
+  OrderedJson tools, kwargs;  // tools and chat_template_kwargs of a chat; null: none
+  double margin = 0;          // the column margin; 0 without one
+  bool wanted = true;         // the label, in the form labels
+  // The place of the row, as in Row; the reader owns the name of the file. `where` is the place as text.
   std::string_view file;
   int64_t line = 0;
   bool line_is_row = false;
@@ -33,15 +33,16 @@ struct PreferenceRow {
 class PreferenceReader {
  public:
   struct Wanted {
-    bool labels = false;         // else pairs
-    bool extract_prompt = true;  // the common beginning of both answers, if there is no prompt
+    bool labels = false;         // true: the form labels; false: pairs
+    bool extract_prompt = true;  // call extract_prompt for pairs if there is no column prompt
     RowOptions rows;
   };
-  // Errors: those of open_rows; H2113 no rows; H2109 no columns of these forms.
+  // Opens the files. Errors: those of open_rows; H2113 there are no rows; H2109 the columns do not match the wanted
+  // form.
   static Result<PreferenceReader> open(const std::vector<std::string>& files, const Wanted& wanted);
 
-  // False after the last row. Errors: those of the reader; H2110 a cell that holds something else, or
-  // answers in different forms.
+  // Fills `row` with the next row. Returns false after the last row. Errors: those of the reader; H2110 a cell holds
+  // something other than its form needs, or some of prompt and answers are texts and others messages.
   Result<bool> next(PreferenceRow& row);
   bool has_margins() const { return margin_.has_value(); }
   const std::string& note() const {
@@ -58,12 +59,12 @@ class PreferenceReader {
   std::optional<MessageCells> cells_;  // of rows_
   Row row_;
   std::optional<size_t> prompt_, chosen_, rejected_, label_, margin_, tools_, kwargs_;
-  std::deque<PreferenceRow> unpaired_;  // labels of pairs
+  std::deque<PreferenceRow> unpaired_;  // rows of labels made from pairs, to return next
   std::string note_;
 };
 
-// Moves the common beginning of both answers into the prompt, as TRL's extract_prompt: whole messages,
-// or characters without a space at their end.
+// Moves the common beginning of both answers into the prompt, as TRL's extract_prompt: whole messages, or characters of
+// texts. A space at the end of the common characters stays in the answers.
 void extract_prompt(PreferenceRow& row);
 
 }  // namespace hone

@@ -1,4 +1,5 @@
-// Rows of words with a label for each word: names in texts, parts of speech (run_ner).
+// Reads rows of words with a label for each word, for token classification: named entities, parts of speech. The rules
+// are those of run_ner of Transformers.
 #pragma once
 
 #include <functional>
@@ -10,43 +11,50 @@
 
 namespace hone {
 
-// The tokens of a row of words, with the model's special tokens, cut to the length that is allowed.
+// The tokens of a row of words, with the model's special tokens, cut to the longest sequence allowed.
 struct EncodedWords {
   std::vector<int32_t> ids;
-  std::vector<int32_t> word;  // by token: index of its word; -1: a special token
+  // word[i]: the index of the word that token i belongs to; -1: a special token.
+  std::vector<int32_t> word;
   bool cut = false;
 };
+// Tokenizes a batch of rows; out[i] is for rows[i].
 using EncodeWords = std::function<Status(std::span<const std::vector<std::string>> rows,
                                          std::span<EncodedWords> out)>;
 
 struct TagColumns {
-  std::string words = {}, tags = {};  // empty: chosen
-  std::string task = "ner";
-  bool need_tags = true;  // false: rows to predict may lack them
+  std::string words = {}, tags = {};  // the columns of words and labels; "": read_tagged chooses
+  std::string task = "ner";           // names the usual column of labels: ner_tags
+  bool need_tags = true;              // false: rows to predict, which may have no labels
 };
 
-// Rows whose labels are numbers of `seen`.
+// Rows whose labels have no class ids yet: data.labels.tags has numbers of `seen` until number_tags replaces them.
 struct TaggedText {
   LabelledRows data;
   SeenLabels seen;
   LabelCounts counts;
-  bool tagged = true;              // whether a column holds the labels
-  std::string words, tags;         // the columns
-  std::vector<std::string> names;  // of the labels, by number, if the files have them
-  std::vector<bool> inside;        // by token: not the first of its word, and counted all the same
+  bool tagged = true;       // the data has a column of labels
+  std::string words, tags;  // the names of the columns that were read
+  // The names of the classes 0, 1, ... in the files (ClassLabel); empty: none.
+  std::vector<std::string> names;
+  // By token: it has a label although it is not the first token of its word.
+  std::vector<bool> inside;
 };
 
-// Reads all rows of the files. The words of a row are a list of texts, from the column asked for, else
-// `tokens`, else the first column. Its labels are a list of texts or whole numbers with the same
-// length, from the column asked for, else <task>_tags, else the second column. The label of a word
-// is that of its first token, with `all_tokens` of every token. -100 stands for no label.
-// Errors: those of open_rows and of `encode`, H2109, H2110 a cell that is not such a list, H2113,
-// H2123 lists that differ in length.
+// Reads and tokenizes all rows of the files. The words of a row are a list of texts, in the column columns.words, else
+// `tokens`, else the first column. Its labels are a list of texts or whole numbers with the same length, in the column
+// columns.tags, else <task>_tags, else the second column. A label -100 means no label.
+//
+// The first token of a word gets the word's label, and the others kIgnoreLabel. With `all_tokens` every token gets it.
+//
+// Errors: those of open_rows and of `encode`; H2109 a column does not exist; H2110 a cell is not such a list; H2113
+// there are no rows; H2123 a row has different numbers of words and labels.
 Result<TaggedText> read_tagged(const std::vector<std::string>& files, const RowOptions& options,
                                const TagColumns& columns, const EncodeWords& encode,
                                bool all_tokens);
 
-// Classes for labels. Inside a word B-X becomes I-X where there is such a class. Errors: H2121.
+// Replaces the labels by the class ids of `map`. For tokens with TaggedText::inside, a class B-X becomes I-X if the
+// map has I-X. Errors: H2121 a label is not in the map.
 Status number_tags(TaggedText& text, const LabelMap& map);
 
 }  // namespace hone

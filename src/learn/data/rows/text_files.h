@@ -1,5 +1,5 @@
-// Turns the files that a user named into the training and validation rows of a language model,
-// selected as run_clm selects them.
+// Turns the files that a user names into the training and validation rows of a language model. Rows are selected as in
+// run_clm of Transformers.
 #pragma once
 
 #include <string>
@@ -10,56 +10,60 @@
 namespace hone {
 
 struct TextFiles {
-  // Paths, globs, dataset folders (of a DatasetDict the splits `train` and `validation`).
+  // Paths, globs, or folders of the datasets library; of a DatasetDict the splits `train` and `validation` are used.
   std::vector<std::string> train_files, validation_files;
   RowOptions rows;
-  std::string text_column;                    // empty: `text`, or else the first
-  bool only_text_column = false;              // or else the only one that holds text (files.h)
-  std::string column_name = "`text_column`";  // the user's name of text_column
-  // The share of the rows of train_files, from the first row on, that is the validation set. These
-  // rows are not trained on, even if nothing is evaluated. Has no effect if there are
-  // validation_files, or if train_files is one dataset folder with a validation split.
+  std::string text_column;  // "": the column `text`; if it does not exist, only_text_column decides
+  // true: takes the only column that holds text (files.h); false: the first column.
+  bool only_text_column = false;
+  std::string column_name = "`text_column`";  // the setting of text_column, for messages
+  // The first rows of train_files, in percent of all its rows, are the validation set. The run does not train on them,
+  // even if it does not evaluate. Has no effect if there are validation_files, or if train_files is one dataset folder
+  // with a validation split.
   double validation_split_percentage = 5;
-  // The first rows or blocks after grouping.
+  // The most rows or blocks after grouping, from the first on; -1: all.
   int64_t max_train_samples = -1, max_eval_samples = -1;
-  double fraction_of_train_data = 1;
+  double fraction_of_train_data = 1;  // in (0, 1]: uses the first part of the training rows
   bool want_train = true, want_eval = false;
-  bool has_validation = false;  // a validation set exists, perhaps unused: no rows are kept back
-  bool eval_optional = false;   // no error when the share kept for validation is empty
-  TextOptions options;          // grouping, block_size, eos; the rest is set here
-  // Settings that must equal those of prepared shards (shards.h), if a file is a folder of shards.
+  // Another validation set exists: no training rows are kept for validation.
+  bool has_validation = false;
+  bool eval_optional = false;  // no error if the rows kept for validation are none
+  // grouping, block_size and eos from the caller; find_parts sets the others.
+  TextOptions options;
+  // If a file is a folder of prepared shards (shards.h): the settings that the shards must have been made with.
   OrderedJson shard_settings;
 };
 
-// The column that TextFiles::text_column and only_text_column choose. Errors: those of the
-// functions text_column and only_text_column.
+// The index of the column that TextFiles::text_column and only_text_column choose. Errors: those of the functions
+// text_column, only_text_column and check_no_numbers (files.h).
 Result<size_t> chosen_column(RowReader& rows, const TextFiles& files);
 
-// One split, found but not read.
+// The files and rows of one split, not read yet.
 struct TextPart {
   std::string split;  // "train" or "validation"
   std::vector<std::string> files;
   RowOptions rows;
-  TextOptions options;    // with column and rows
-  bool optional = false;  // a share of train_files that may be too small
+  TextOptions options;    // column, first_row and end_row are set
+  bool optional = false;  // the rows kept for validation may be too few to fill a block
 };
-// Train before validation. Counts the rows of train_files when a share of them is kept back.
-// Errors: those of files.h, H2101 when no file is named, H2115 when the split leaves nothing,
-// H2113 without rows.
+// Finds the splits that are wanted, training before validation. Reads train_files once to count rows if some of them
+// are kept for validation. Appends to `notes` sentences for the log. Errors: those of files.h; H2101 no file is
+// named; H2115 no row is left for training or for validation; H2113 there are no rows.
 Result<std::vector<TextPart>> find_parts(const TextFiles& files, std::vector<std::string>& notes);
 
-// All rows of a part. Errors: those of text_reader.h.
+// Reads and tokenizes all rows of a part. Errors: those of open_rows and read_text_rows.
 Result<TextData> read_part(const TextPart& part, const Tokenize& tokenize);
 
-// Whether train_files is one dataset folder with a validation split. That split is then used if no
-// validation_files are named.
+// The names of the splits.
 inline constexpr const char *kTrainSplit = "train", *kValidationSplit = "validation";
+// True if validation_files is empty and train_files is one dataset folder with a validation split; find_parts then uses
+// that split.
 Result<bool> has_validation_split(const TextFiles& files);
 
-// "1 row -> 3,540 tokens -> 3 blocks of 1,024 tokens; 468 tokens (13.2 %) dropped, ..."
+// For the summary of a run: "1 row -> 3,540 tokens -> 3 blocks of 1,024 tokens (...); 468 tokens (13.2 %) dropped".
 std::string describe(const TextCounts& counts, const TextOptions& options);
 
-// Names a user types for sample_by. Errors: H2115.
+// The value of the setting sample_by: "line", "paragraph" or "document". Errors: H2115 another name.
 Result<SampleBy> sample_by_of(const std::string& name);
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// Turns text rows from a reader into token rows, a batch at a time, so that it can stop between
-// batches and continue later from a saved place, with the same rows.
+// Tokenizes rows of text and groups the tokens into rows to train on, a batch at a time. Between batches its position
+// can be saved; a reader that continues from there gives the same rows.
 #pragma once
 
 #include <functional>
@@ -13,38 +13,43 @@
 
 namespace hone {
 
-// ids[i] becomes the tokens of texts[i], with the special tokens that the tokenizer adds.
+// Tokenizes a batch of texts: sets ids[i] to the tokens of texts[i], with the special tokens that the tokenizer adds.
 using Tokenize = std::function<Status(std::span<const std::string_view> texts,
                                       std::vector<std::vector<int32_t>>& ids)>;
 
-// The place of the next batch.
+// The position of the next batch.
 struct TextPosition {
-  RowPosition at;    // of the reader
-  int64_t rows = 0;  // that it gave, with those before TextOptions::first_row
-  bool ended = false;
-  TextState state;
+  RowPosition at;  // position of the RowReader
+  // Rows that the RowReader returned before, including those before TextOptions::first_row.
+  int64_t rows = 0;
+  bool ended = false;  // all rows were read
+  TextState state;     // tokens and counts of the TextBuilder
 
   Json to_json() const;
 };
-// `name` (a file) appears in messages. Errors: H2102.
+// The inverse of to_json(). `name` is the file in messages. Errors: H2102 the JSON is not a position.
 Result<TextPosition> position_from_json(const Json& json, const std::string& name);
 
-// Checks that text gave rows; `kept`: their number. H2113: the files have no rows. H2114: their tokens
-// do not fill one block.
+// Checks that reading gave at least one row to train on. `counts` has the counts of the TextBuilder, `kept` the
+// number of rows or blocks that are used. Errors: H2113 the data has no rows, or with Grouping::kRows no row has two
+// tokens; H2114 with Grouping::kBlocks the tokens do not fill one block.
 Status check_some_rows(const TextCounts& counts, const TextOptions& options, int64_t kept);
 
 class TextReader {
  public:
   TextReader(std::unique_ptr<RowReader> rows, const TextOptions& options, Tokenize tokenize);
 
-  // Appends to `out` the rows that the next batch completes (about 1,000 rows of text or 8 MiB),
-  // perhaps none; false when there is no next batch. The size of a batch changes no row.
-  // Errors: those of the reader and of `tokenize`, H2110.
+  // Reads the next batch (1,000 rows of text or 8 MiB, batch.h) and appends to `out` the rows that it completes,
+  // which may be none. Returns false if all batches were read before. The size of a batch does not affect the rows.
+  // Errors: those of the reader and of `tokenize`; H2110 a cell holds neither text nor a list of token ids.
   Result<bool> read(TokenRows& out);
 
+  // The position of the next batch, to save.
   TextPosition place() const;
+  // Continues from a saved position of a reader with the same rows and options. Errors: those of RowReader::seek.
   Status seek(const TextPosition& place);
   const TextCounts& counts() const { return builder_.state().counts; }
+  // check_some_rows() with the counts so far.
   Status check_some(int64_t kept) const { return check_some_rows(counts(), options_, kept); }
 
  private:
@@ -56,8 +61,8 @@ class TextReader {
   TextBuilder builder_;
   int64_t rows_ = 0;
   bool ended_ = false;
-  std::vector<std::string> texts_;  // of the batch
-  std::vector<RowOrigin> places_;   // of these
+  std::vector<std::string> texts_;  // the texts of the batch
+  std::vector<RowOrigin> places_;   // the place of each text
 };
 
 struct TextData {
@@ -65,7 +70,7 @@ struct TextData {
   TextCounts counts;
 };
 
-// All rows at once. Errors: those of TextReader.
+// Reads all rows. Errors: those of TextReader::read and check_some_rows.
 Result<TextData> read_text_rows(std::unique_ptr<RowReader> rows, const TextOptions& options,
                                 const Tokenize& tokenize);
 

@@ -1,12 +1,10 @@
-// Rows of a split that is read while it is trained on: memory is that of two windows of rows and one
-// batch of text, whatever the size of the data. While the rows of a window are taken, a thread reads
-// the next one.
+// Streams the rows of a split during training. It holds two windows of rows and one batch of text in memory, whatever
+// the size of the data. While the rows of one window are used, a thread reads the next window.
 //
-// A window is the next `window_rows` rows, and a few more if the last batch of text gave more.
-// Shuffled, the rows of a window come in an order drawn by seed, epoch and place of the window, as
-// datasets' shuffle(buffer_size) mixes rows that are near to each other. Unshuffled, rows come as
-// they are, with the numbers that they have in memory: while batches are full, the bits are those
-// of a run without streaming.
+// A window has `window_rows` rows, or a few more if its last batch of text gave more. With `shuffle` the rows of a
+// window are permuted, by the seed, the epoch and the window; so only rows near each other are mixed, as by
+// shuffle(buffer_size) of the datasets library. Without `shuffle` rows keep their order and their numbers, so while
+// batches are full a run computes the same bits as without streaming.
 #pragma once
 
 #include <atomic>
@@ -21,16 +19,17 @@ struct StreamOptions {
   bool shuffle = false;
   int64_t window_rows = 1;
   uint64_t seed = 0;
-  int64_t max_rows = -1;      // of an epoch: its first ones; -1: all
-  bool read_at_once = false;  // the first window when it is opened, not when rows are asked for
+  int64_t max_rows = -1;  // rows of an epoch, from the first on; -1: all
+  // true: open() starts to read the first window; false: the first take() does.
+  bool read_at_once = false;
 };
 
-// The place of the next row, to be saved and given back.
+// The position of the next row, to save and to pass to seek().
 struct StreamPosition {
   int64_t epoch = 0;
-  TextPosition window;  // before the window that the row is in
-  int64_t first = 0;    // number of that window's first row in the epoch
-  int64_t taken = 0;    // rows of the window that were given
+  TextPosition window;  // position of the TextReader before the window of the row
+  int64_t first = 0;    // number in the epoch of the window's first row
+  int64_t taken = 0;    // rows of the window that take() returned
 
   Json to_json() const;
 };
@@ -39,21 +38,25 @@ Result<StreamPosition> stream_position_from_json(const Json& json,
 
 class TextStream {
  public:
-  // The thread that reads ahead calls `tokenize` too, never at the same time as the caller's.
+  // Opens the files of a part. A thread calls `tokenize`, one call at a time, while the caller works.
+  // Errors: those of open_rows.
   static Result<std::unique_ptr<TextStream>> open(const TextPart& part, const Tokenize& tokenize,
                                                   const StreamOptions& options);
 
-  // The next rows of the epoch, at most `count`, into `rows` (emptied before); numbers[i] is the
-  // number of rows.row(i) in the epoch. Fewer at its end, then none. Errors: those of the data,
-  // H2113 and H2114 when an epoch has no row at all. An error in rows that were read ahead comes when
-  // they are taken. After an error the place is that before the call: the next call reads again.
+  // Replaces `rows` by the next rows of the epoch, at most `count`. numbers[i] becomes the number of rows.row(i) in the
+  // epoch. Returns fewer rows at the end of the epoch, and none after it. Errors: those of the data, when the rows that
+  // caused them are taken; H2113 or H2114 of check_some_rows if the epoch has no rows. After an error place() is
+  // unchanged: the next call reads the same rows again.
   Status take(int64_t count, TokenRows& rows, std::vector<int64_t>& numbers);
+  // Continue at the first row of the next epoch, or of epoch `epoch`. Errors: as take().
   Status next_epoch() { return rewind(place_.epoch + 1); }
   Status rewind(int64_t epoch = 0);
 
   const StreamPosition& place() const { return place_; }
+  // Continues at a saved position of a stream with the same part and options. Errors: as take(); H2102 the data has
+  // changed and has no such row.
   Status seek(const StreamPosition& place);
-  ~TextStream() { stop_ = true; }  // and waits for the batch of text that is being read
+  ~TextStream() { stop_ = true; }  // waits until the thread has read its current batch
 
  private:
   TextStream(std::unique_ptr<RowReader> rows, const TextPart& part, const Tokenize& tokenize,
@@ -67,15 +70,16 @@ class TextStream {
   void read_ahead(int64_t first, bool from_start);
   Status take_next();
 
-  TextReader reader_;  // only the thread that reads ahead uses it, while there is one
+  TextReader reader_;  // used only by the thread that reads ahead, while it runs
   TextPosition start_;
   StreamOptions options_;
   StreamPosition place_;
   Window window_, next_;
   std::optional<RowOrder> order_;
-  bool loaded_ = false;            // window_ is the one of place_, and ahead_ is valid
-  std::atomic<bool> stop_{false};  // the rows read ahead are not needed
-  std::future<Status> ahead_;      // fills next_; its destructor, the first one, waits
+  bool loaded_ = false;            // window_ is the window of place_, and ahead_ is valid
+  std::atomic<bool> stop_{false};  // tells the thread that its rows are not needed
+  // Fills next_. The last member: it is destroyed first, and waits for the thread.
+  std::future<Status> ahead_;
 };
 
 }  // namespace hone

@@ -1,4 +1,5 @@
-// Token rows for causal language models: run_clm's concatenated blocks, or rows kept apart.
+// Rows of token ids to train on, and their construction from tokenized text for causal language models: blocks of
+// concatenated rows as in run_clm of Transformers, or each row for itself.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +16,21 @@
 
 namespace hone {
 
-inline constexpr int32_t kIgnoreLabel = -100;  // the label of a token that no loss counts
+inline constexpr int32_t kIgnoreLabel = -100;  // the label of a token that the loss ignores
 
-// Rows in a mapped file: row i is ids[offsets[i], offsets[i + 1]).
+// Rows in a memory-mapped file: row i has the tokens ids[offsets[i]] to ids[offsets[i + 1] - 1].
 struct RowsView {
-  std::shared_ptr<const MappedFile> file;  // kept as long as the view
+  std::shared_ptr<const MappedFile> file;  // keeps the file mapped as long as the view exists
   const int32_t* ids = nullptr;
   const int32_t* offsets = nullptr;  // [rows + 1], ascending from 0
   int64_t rows = 0, tokens = 0;
 };
 
-// The place of a row in the user's data; 0: unknown. Only its own TokenRows can interpret it.
+// The place of a row in the user's data: a file and a line, encoded by TokenRows::place_in of the object that the row
+// is added to. 0: unknown.
 using RowOrigin = uint64_t;
 
-// Sequences of token ids: contiguous in one array, or in files that are mapped.
+// Rows of token ids, either all in one array in memory, or all in mapped files.
 class TokenRows {
  public:
   int64_t size() const { return rows_; }
@@ -41,26 +43,30 @@ class TokenRows {
       return {ids_.data() + offsets_[k], static_cast<size_t>(offsets_[k + 1] - offsets_[k])};
     return viewed_row(i);
   }
+  // Appends a row in memory. Throws a Bug if this object has views.
   void add(std::span<const int32_t> ids, RowOrigin place = 0);
-  void add_from(const TokenRows& other, int64_t i);  // its row i, with the place
-  // `line` of a file from 1, or with `is_row` the number of a row there.
+  // Appends a copy of row i of `other`, with its place.
+  void add_from(const TokenRows& other, int64_t i);
+  // Encodes a place for add(): a line of a file from 1, or with `is_row` the number of a row from 1.
   RowOrigin place_in(std::string_view file, int64_t line, bool is_row);
-  std::string place_text(int64_t i) const;  // "train.csv:7", "train.parquet row 7"; "": not known
-  void add(RowsView view);                  // after the rows of other views; never with rows of ids
-  void keep_first(int64_t rows);            // drops the rows after the first `rows`
-  void clear();                             // keeps the memory
+  std::string place_text(int64_t i) const;  // "train.csv:7", "train.parquet row 7"; "": unknown
+  // Appends mapped rows; throws a Bug if there are rows in memory.
+  void add(RowsView view);
+  void keep_first(int64_t rows);  // drops the rows after the first `rows`
+  void clear();                   // drops all rows; keeps the memory for later rows
   void shrink() { ids_.shrink_to_fit(), offsets_.shrink_to_fit(), places_.shrink_to_fit(); }
   bool is_mapped() const { return !views_.empty(); }
-  // H0117 if a mapped file has changed since it was mapped: call it after reading rows and before
-  // using them. A row that the file no longer holds is empty. With `rows`, files without these rows
-  // are only asked whether one of their reads failed.
+  // Checks that mapped files have not changed since they were mapped. Call it after you read rows and before you use
+  // them; row() returns an empty row if the file no longer holds it. With `rows`, checks fully only the files of these
+  // rows; of the others it checks only that no read has failed. Errors: H0117 a file has changed.
   Status check_unchanged() const;
   Status check_unchanged(std::span<const int64_t> rows) const;
-  int64_t memory_bytes() const;  // views take none
+  int64_t memory_bytes() const;  // bytes of the rows in memory; mapped rows count as 0
 
-  // A number of all rows and their boundaries (FNV-1a); reads every token unless it is known.
+  // The RowsHash of all rows. Reads every token, unless set_hash was called.
   uint64_t hash() const;
-  void set_hash(uint64_t hash) { hash_ = hash; }  // of all rows, until one is added or dropped
+  // Sets the result of hash(), until rows are added or dropped.
+  void set_hash(uint64_t hash) { hash_ = hash; }
 
  private:
   size_t view_of(int64_t i) const;
@@ -69,7 +75,8 @@ class TokenRows {
 
   int64_t rows_ = 0;
   std::vector<std::string> files_;
-  std::vector<RowOrigin> places_;  // of the first rows; those of the others are not known
+  // The places of the first rows; rows after the last entry have no known place.
+  std::vector<RowOrigin> places_;
   GrowingArray<int32_t> ids_;
   GrowingArray<int64_t> offsets_ = {0};
   std::vector<RowsView> views_;
@@ -77,7 +84,7 @@ class TokenRows {
   std::optional<uint64_t> hash_;
 };
 
-// FNV-1a over rows as they come.
+// Computes an FNV-1a hash of the lengths and tokens of rows that are added one by one.
 class RowsHash {
  public:
   explicit RowsHash(uint64_t begin = kFnvBasis) : value_(begin) {}
@@ -93,51 +100,59 @@ class RowsHash {
 };
 
 enum class Grouping {
-  kBlocks,  // run_clm: rows concatenated, blocks of block_size; the rest of each 1,000 rows dropped
-  kRows,    // rows apart, cut at block_size, EOS appended unless it is there
+  // As in run_clm: each 1,000 rows are concatenated and cut into blocks of block_size tokens. The tokens after the last
+  // full block are dropped.
+  kBlocks,
+  // Each row for itself: EOS is appended unless the row ends with it, then the row is cut to block_size tokens.
+  kRows,
 };
 
 struct TextOptions {
   Grouping grouping = Grouping::kBlocks;
-  int64_t block_size = 1024;
-  std::optional<int32_t> eos;  // kRows only
-  int64_t last_kept = 0;       // kRows: tokens at the end of a row that stay when it is cut
-  size_t column = 0;           // text, or lists of integers that are ids already
-  int64_t first_row = 0;       // of the reader's rows from its position: [first_row, end_row)
+  int64_t block_size = 1024;   // tokens of a block, or the most tokens of a row
+  std::optional<int32_t> eos;  // kRows: the token to append; none: nothing is appended
+  // kRows: the number of tokens at the end of a row that stay when the row is cut.
+  int64_t last_kept = 0;
+  // Index of the column, which holds texts, or lists of integers that are token ids.
+  size_t column = 0;
+  // The range [first_row, end_row) of the reader's rows to use, counted from the reader's position.
+  int64_t first_row = 0;
   int64_t end_row = INT64_MAX;
-  // Names of the settings for the length of a block and for keeping rows apart.
+  // For messages: the names of the settings that set block_size and that choose kRows.
   std::string block_name = "`block_size`", apart_name = "`packing`";
 };
 
 // Counts on the way from text to rows, for the summary of the run.
 struct TextCounts {
   int64_t rows_read = 0;
-  int64_t tokens_read = 0;  // before anything is dropped or appended
-  int64_t rows_kept = 0;    // sequences or blocks
+  int64_t tokens_read = 0;  // before tokens are dropped or appended
+  int64_t rows_kept = 0;    // rows or blocks of the result
   int64_t tokens_kept = 0;
-  int64_t tokens_dropped = 0;  // kBlocks: remainders; kRows: cut off
-  int64_t rows_cut = 0;        // kRows: longer than block_size
-  int64_t rows_too_short = 0;  // kRows: fewer than two tokens, which nothing can be learnt from
-  int64_t eos_appended = 0;
+  // kBlocks: tokens after the last full block; kRows: tokens of cut and too short rows.
+  int64_t tokens_dropped = 0;
+  int64_t rows_cut = 0;  // kRows: rows longer than block_size
+  // kRows: rows of fewer than two tokens, which are left out: there is nothing to predict.
+  int64_t rows_too_short = 0;
+  int64_t eos_appended = 0;  // kRows: rows to which EOS was appended
 };
 
-// Tokens that are in no row yet, and counts: the whole state of a TextBuilder.
+// The whole state of a TextBuilder, to save and to continue from.
 struct TextState {
   TextCounts counts;
-  std::vector<int32_t> pending;  // tokens of the group that are in no block yet
-  int64_t group_rows = 0;
+  std::vector<int32_t> pending;  // tokens of the current group of rows that are in no block yet
+  int64_t group_rows = 0;        // rows of the current group so far
 };
 
-// Takes tokenised rows one at a time. Blocks are those of run_clm's group_texts under
-// Dataset.map(batched=True): every 1,000 consecutive rows are concatenated and cut from their
-// start; the remainder of each 1,000 is dropped, and all of them when they are shorter than one
-// block (there Transformers 4 skips them and 5 stops).
+// Builds rows or blocks from tokenized rows that are added one by one. Blocks are those of run_clm's group_texts
+// under Dataset.map(batched=True): each group of 1,000 consecutive rows is concatenated and cut into blocks, and the
+// remainder is dropped. A group shorter than one block is dropped entirely (Transformers 4 does the same;
+// Transformers 5 stops with an error).
 class TextBuilder {
  public:
   explicit TextBuilder(const TextOptions& options) : options_(options) {}
-  // `place` in `out` is that of the row.
+  // Adds a tokenized row and appends to `out` the rows or blocks that it completes. `place` comes from out.place_in().
   void add(std::span<const int32_t> ids, TokenRows& out, RowOrigin place = 0);
-  void finish();  // closes the last, shorter group of rows
+  void finish();  // ends the last group, which may have fewer than 1,000 rows
   const TextState& state() const { return state_; }
   void set_state(TextState state) {
     state_ = std::move(state);
@@ -151,7 +166,7 @@ class TextBuilder {
 
   TextOptions options_;
   TextState state_;
-  RowOrigin pending_place_ = 0;  // of the row with the first token that is in no block yet
+  RowOrigin pending_place_ = 0;  // the place of the row that the first token of `pending` is from
 };
 
 }  // namespace hone

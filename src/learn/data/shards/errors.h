@@ -1,4 +1,4 @@
-// Error codes of the room learn/data/shards: H2132, H2133.
+// Error codes of this folder: H2132, H2133. errors.def has their titles.
 #pragma once
 
 #include "base/core/error.h"

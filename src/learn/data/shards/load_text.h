@@ -1,4 +1,4 @@
-// The rows of text of a run in memory: files are read, prepared shards are mapped.
+// Loads the rows of text of a run: data files are read and tokenized, folders of prepared shards (shards.h) are mapped.
 #pragma once
 
 #include "learn/data/rows/text_files.h"
@@ -6,12 +6,12 @@
 namespace hone {
 
 struct TextSplits {
-  TextData train, eval;            // empty when not wanted
-  std::vector<std::string> notes;  // for the summary of the run, a sentence each
+  TextData train, eval;            // empty if the split is not wanted
+  std::vector<std::string> notes;  // sentences for the summary of the run
 };
 
-// Reads every part into memory; the rows of prepared shards are mapped.
-// Errors: those of find_parts, text_reader.h and shards.h.
+// Loads the wanted splits, and keeps the first rows that max_train_samples, max_eval_samples and fraction_of_train_data
+// allow. Errors: those of find_parts, read_part, checked_shards, open_shards and selected_rows.
 Result<TextSplits> load_text(const TextFiles& files, const Tokenize& tokenize);
 
 }  // namespace hone

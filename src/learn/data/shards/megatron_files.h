@@ -1,5 +1,5 @@
-// Prepared rows as data sets of Megatron-LM: for each split one file of ids and its index
-// (learn/data/formats/megatron_index.h).
+// Writes prepared rows as data sets of Megatron-LM: for each split a file of token ids (.bin) and its index (.idx, see
+// learn/data/formats/megatron_index.h).
 //
 //   D/train.bin, D/train.idx, D/validation.bin, ...   --data-path D/train
 //   D/hone_megatron.json                              written last: settings, sources, counts
@@ -16,26 +16,28 @@ namespace hone {
 struct MegatronFile {
   std::string split;
   int64_t rows = 0, tokens = 0;
-  std::string type;  // of the ids: "uint16"
+  std::string type;  // the type of the ids, such as "uint16"
   int64_t bin_bytes = 0, idx_bytes = 0;
 };
 struct MegatronFiles {
   std::vector<MegatronFile> files;
-  Prepared prepared;  // without a manifest if the files were there already
+  // The result for the shards. If the files existed before, was_there is true and the manifest is empty.
+  Prepared prepared;
 };
 
-// options.folder + "/shards", where `make` makes shards; then writes the files of each split and
-// deletes the shards. Ids are of the type that Megatron takes for the largest id of the split. Each
-// row is a document. A run that was killed continues; of several processes one writes the files.
-// `sources` are those of the shards' manifest. Errors: those of `make` and of the store; H2132
-// if the folder holds other files, or files that were cut, H2133 if it holds files of other settings or sources.
+// Calls `make` to prepare shards in options.folder + "/shards", writes the files of each split, and deletes the
+// shards. The ids have the type that Megatron chooses for the largest id of the split. Each row is one document. Call
+// it again with the same arguments to continue a run that was killed. If several processes call it, one writes the
+// files, and the others wait. `sources` are the records of the source files, as in the manifest of the shards.
+// Errors: those of `make` and of the store; H2132 the folder holds other files, or files with the wrong size; H2133
+// it holds files that were made with other settings or from other sources.
 Result<MegatronFiles> prepare_megatron(
     const PrepareOptions& options, const OrderedJson& sources,
     const std::function<Result<Prepared>(const PrepareOptions&)>& make);
 
-bool has_megatron(const std::string& folder);  // finished files
+bool has_megatron(const std::string& folder);  // true if the folder has finished files
 
-// Deletes what prepare_megatron writes, if it wrote into the folder.
+// Deletes the files that prepare_megatron writes. Does nothing if it has never written into the folder.
 Status remove_megatron(const std::string& folder);
 
 }  // namespace hone

@@ -1,9 +1,9 @@
-// One file of rows: an Arrow IPC stream of one batch, whose first column is input_ids, a list of
-// int32. Any Arrow reader reads it, and it can be mapped and used in place.
+// A file of rows (a shard): an Arrow IPC stream with one record batch, whose first column is input_ids, a list of
+// int32. Any Arrow reader can read it, and hone maps it and uses the arrays in place.
 //
-//   schema message | batch message | arrays of each column | end mark
+//   schema message | batch message | arrays of each column | end-of-stream mark
 //
-// A list column is two arrays, offsets int32[rows + 1] and ids int32[count]; a number column is one.
+// A column of lists has two arrays, offsets int32[rows + 1] and values int32[count]. A column of numbers has one array.
 #pragma once
 
 #include <span>
@@ -15,48 +15,50 @@
 
 namespace hone {
 
-// A column beside input_ids, as it is written.
+// A column besides input_ids, to write.
 struct RowColumn {
   std::string name;
-  std::variant<TokenRows, std::vector<int64_t>, std::vector<float>>
-      rows;  // a list or a number each
+  // For each row a list (TokenRows) or a number.
+  std::variant<TokenRows, std::vector<int64_t>, std::vector<float>> rows;
 };
 
-// Offsets of the arrays of a column beside input_ids, at multiples of 64.
+// The places of the arrays of a column besides input_ids, in bytes from the start of the file; multiples of 64.
 struct ShardColumn {
   std::string name;
   enum class Kind { kList, kInt64, kFloat } kind = Kind::kList;
-  int64_t count = 0;       // ids of all rows, or rows
-  int64_t offsets_at = 0;  // of a list
-  int64_t values_at = 0;
+  int64_t count = 0;       // values of all lists together; for numbers the rows
+  int64_t offsets_at = 0;  // the array of offsets, of a column of lists
+  int64_t values_at = 0;   // the array of values
   bool operator==(const ShardColumn&) const = default;
 };
-// Arrow's name: "list<int32>", "int64" or "float". kind_of: none for another name.
+// Arrow's name of a kind: "list<int32>", "int64" or "float". kind_of is the inverse; none for another name.
 std::string kind_name(ShardColumn::Kind kind);
 std::optional<ShardColumn::Kind> kind_of(const std::string& name);
 
-// Offsets of the arrays; both are multiples of 64.
+// A shard as the manifest describes it.
 struct ShardFile {
-  std::string file;  // name in its folder
+  std::string file;  // its name in its folder
   int64_t rows = 0, tokens = 0;
-  int64_t bytes = 0;  // of the file
+  int64_t bytes = 0;  // size of the file
+  // The arrays of input_ids, in bytes from the start; multiples of 64.
   int64_t offsets_at = 0, ids_at = 0;
-  std::vector<ShardColumn> beside;
+  std::vector<ShardColumn> beside;  // the other columns
   bool operator==(const ShardFile&) const = default;
 };
 
-// Rows [begin, end) of `rows` and of the columns beside it; fewer than 2^31 ids in each. The same
-// rows give the same bytes.
+// The bytes of a shard with rows [begin, end) of `rows` and of the other columns. Fills `shard`, except for `file`. No
+// column may have 2^31 or more values. The same rows give the same bytes.
 std::string shard_bytes(const TokenRows& rows, std::span<const RowColumn> beside, int64_t begin,
                         int64_t end, ShardFile& shard);
 
-// Valid while `ids` is: it keeps the file mapped.
+// A mapped shard. `ids` keeps the file mapped, and `beside` (one entry for each ShardFile::beside) is valid as long
+// as it.
 struct MappedShard {
   RowsView ids;
   std::vector<std::variant<RowsView, std::span<const int64_t>, std::span<const float>>> beside;
 };
-// Maps the file, read only, and checks that the arrays are in it and that the offsets ascend.
-// Errors: H2132, H0117.
+// Maps the file read-only, and checks that the arrays are inside it and that the offsets ascend. Errors: H2132 the file
+// does not agree with `shard`; H0117 the file changed while it was read.
 Result<MappedShard> map_shard(const std::string& folder, const ShardFile& shard);
 
 }  // namespace hone

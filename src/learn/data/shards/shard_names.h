@@ -1,4 +1,4 @@
-// Names that shards.cc and prepare_shards.cc share.
+// Names of files in a folder of shards, and of splits.
 #pragma once
 
 #include <array>
@@ -6,11 +6,11 @@
 namespace hone {
 
 inline constexpr const char* kShardManifest = "hone_shards.json";
-// Beside the shards while they are made: settings, sources, finished shards, place in the text.
+// The file in the folder while shards are made: settings, sources, finished shards, position in the text.
 inline constexpr const char* kShardProgress = "hone_progress.json";
-// The folder of leases and results while several processes make them.
+// The folder of leases and results while several processes make the shards.
 inline constexpr const char* kShardWork = "work";
-// All possible names of splits.
+// The names that a split may have.
 inline constexpr std::array kSplits = {"train", "validation", "validation_mismatched", "test",
                                        "test_mismatched"};
 

@@ -1,4 +1,4 @@
-// Writes shards, and the files of the datasets library beside them.
+// Writes shards, and the JSON files with which the datasets library reads the folder.
 #pragma once
 
 #include <span>
@@ -8,16 +8,16 @@
 
 namespace hone {
 
-// Writes all rows as files <folder>/<stem>-00000.arrow and so on, after those of the split, of at most
-// `max_tokens` and a row; adds them to the split.
+// Writes all rows as files <folder>/<stem>-00000.arrow and so on, and adds them to `split`; numbers continue after its
+// shards. A file ends with the row that reaches `max_tokens` tokens. `beside` are the columns besides input_ids.
 Status write_shards(const std::string& folder, const std::string& stem, const TokenRows& rows,
                     std::span<const RowColumn> beside, int64_t max_tokens, ShardSplit& split);
 
-// Writes the datasets library's own files of a split, which has shards.
+// Writes state.json and dataset_info.json of a split into its folder. The split must have shards.
 Status write_dataset_files(const std::string& folder, const ShardSplit& split);
 
-// Writes dataset_dict.json, then the manifest; splits without shards are left out. The folder is
-// finished.
+// Writes dataset_dict.json, then the manifest, which makes the folder finished. Removes splits without shards from the
+// manifest.
 Status write_shard_manifest(const std::string& folder, ShardManifest& manifest);
 
 }  // namespace hone

@@ -24,6 +24,13 @@ std::string flag_text(const OrderedJson& value) {
   return value.is_string() ? value.get<std::string>() : dump_json(value);
 }
 
+// Throws for what is not a whole number: 1e99 as an integer is undefined.
+int64_t whole(const OrderedJson& json) {
+  if (!json.is_number_integer())
+    throw std::invalid_argument(json.dump() + " is not a whole number");
+  return json.get<int64_t>();
+}
+
 }  // namespace
 
 int64_t ShardSplit::rows() const {
@@ -69,13 +76,6 @@ OrderedJson split_to_json(const ShardSplit& split) {
     json["about"] = split.about;
   json["shards"] = std::move(shards);
   return json;
-}
-
-// Throws for what is not a whole number: 1e99 as an integer is undefined.
-int64_t whole(const OrderedJson& json) {
-  if (!json.is_number_integer())
-    throw std::invalid_argument(json.dump() + " is not a whole number");
-  return json.get<int64_t>();
 }
 
 Result<ShardSplit> split_from_json(const OrderedJson& json, const std::string& name) {

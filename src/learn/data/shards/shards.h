@@ -1,5 +1,5 @@
-// Prepared token shards: the rows of a data set, tokenised and grouped once, in files that training
-// maps (shard_file.h). The folder is a DatasetDict of the datasets library as well:
+// Prepared token shards: the rows of a data set, tokenized and grouped once, in files that training maps
+// (shard_file.h). hone prepare writes the folder. The datasets library can read it too, as a DatasetDict:
 //
 //   D/hone_shards.json                    what the rows were made from, and where they are
 //   D/dataset_dict.json
@@ -21,107 +21,117 @@ namespace hone {
 struct ShardSplit {
   std::string name;
   std::vector<ShardFile> shards;
-  TextCounts counts;  // of rows of text
-  OrderedJson about;  // of other rows: what their task notes of them (row_shards.h); else null
-  uint64_t hash = 0;  // RowsHash of all rows
-  int32_t min_id = 0, max_id = 0;
+  TextCounts counts;  // for plain text: counts of rows and tokens
+  // For other data: an object with the task's counts and names (row_shards.h); null for plain text.
+  OrderedJson about;
+  // RowsHash of all rows; of a shared preparation FNV-1a over the hashes of its items.
+  uint64_t hash = 0;
+  int32_t min_id = 0, max_id = 0;  // smallest and largest token id, counting 0
   int64_t rows() const;
   int64_t tokens() const;
 };
 
-// A split as the manifest keeps it. `name` (a file) appears in messages. Errors: H2132.
+// The JSON of a split in the manifest, and back. `name` is the file in messages. Errors: H2132 the JSON is not a split.
 OrderedJson split_to_json(const ShardSplit& split);
 Result<ShardSplit> split_from_json(const OrderedJson& json, const std::string& name);
 
 struct ShardManifest {
-  OrderedJson settings;  // by flag: all that decides the rows besides the text
-  OrderedJson sources;   // [{"split", "file", "bytes", "sha256"}]
+  OrderedJson settings;  // by name: the values of all settings that affect the rows
+  // The source files: [{"split": ..., "file": ..., "bytes": ..., "sha256": ...}, ...].
+  OrderedJson sources;
   std::vector<ShardSplit> splits;
 
   std::string to_json() const;
 };
 
-// Whether the folder holds shards of hone prepare, finished or not.
+// True if the folder holds shards of hone prepare, finished or not.
 bool is_shard_folder(const std::string& path);
-// Errors: H2132 (also when the shards are not finished) and those of parse_json.
+// Read the manifest from a folder, or from its text; `name` is the file in messages. Errors: H2132 the shards are not
+// finished, or the text is not a manifest; those of parse_json and of the store.
 Result<ShardManifest> read_shard_manifest(const std::string& folder);
 Result<ShardManifest> parse_shard_manifest(std::string_view text, const std::string& name);
 
-// Nothing when `made` has every setting of `wanted`; else H2133, which names the first that
-// differs. `what` begins the message: "the shards 'D'".
+// Checks that every setting of `wanted` has the same value in `made`. `what` begins the message: "the shards 'D'".
+// Errors: H2133 a setting differs; the message names the first one.
 Status check_same_settings(const OrderedJson& made, const OrderedJson& wanted,
                            const std::string& what);
 
-// The manifest of the only folder of shards in `paths`, which must have the wanted settings.
-// Errors: H2132, H2133.
+// Reads the manifest of the folder of shards paths[0], and checks its settings. `wanted`: settings by name that the
+// shards must have. Errors: H2132 there are several paths, or the manifest cannot be read; H2133 a setting differs.
 Result<ShardManifest> checked_shards(const std::vector<std::string>& paths,
                                      const OrderedJson& wanted);
-// Errors: H2132 when there is no such split.
+// The split of this name. `folder` is for messages. Errors: H2132 there is no such split.
 Result<ShardSplit> find_split(const ShardManifest& manifest, const std::string& split,
                               const std::string& folder);
 
-// The rows of a split, mapped. Errors: H2132 (also when there is no such split).
+// Maps the rows of a split. Errors: H2132 there is no such split, it is empty, or a shard is damaged; H0117 a file
+// changed while it was read.
 Result<TextData> open_shards(const std::string& folder, const ShardManifest& manifest,
                              const std::string& split);
 
+// The source files of a split.
 struct PreparedFiles {
   std::string split;
   std::vector<std::string> files;
 };
-// The manifest's record of the files: their sizes and hashes.
+// The records of source files for ShardManifest::sources: names, sizes and SHA-256 hashes. Reads each file completely.
+// Errors: those of the store.
 Result<OrderedJson> source_records(const std::vector<PreparedFiles>& splits);
-// Nothing when both are equal; else H2133. `what` begins the message.
+// Checks that both records of sources are equal. `what` begins the message. Errors: H2133 they differ.
 Status check_same_sources(const OrderedJson& made, const OrderedJson& wanted,
                           const std::string& what);
-// H2132 for an output folder with files that hone prepare does not write.
+// Error H2132: the output folder holds files that hone prepare does not write.
 Error other_files(const std::string& folder);
 
 struct PrepareOptions {
-  std::string folder;
-  OrderedJson settings;
+  std::string folder;    // the output folder
+  OrderedJson settings;  // for ShardManifest::settings
+  // A shard ends with the row that reaches this number of tokens.
   int64_t max_shard_tokens = 16 << 20;
-  // Called after each shard with the split and its tokens so far; not 0 ends the work.
-  std::function<int(const std::string& split, int64_t tokens)> progress;
+  // Called after each shard with the split and its tokens so far. A result other than 0 stops the work.
+  std::function<int(const std::string& split, int64_t tokens)> progress = {};
 };
 struct Prepared {
   ShardManifest manifest;
+  // The work was stopped before it was finished; the same call continues it.
   bool stopped = false;
-  bool was_there = false;  // the folder held the finished shards already
+  bool was_there = false;  // the folder held the finished shards before the call
   std::vector<std::string> notes;
 };
-// Reads, tokenises and writes every part. A run that was killed continues after its last finished
-// shard, with the bytes of one that was not; finished shards are never written again.
-// Errors: those of the data; H2133 when the folder holds shards of other settings or sources;
-// H2132 when it holds anything else.
+// Reads and tokenizes every part and writes its shards. If an earlier run was killed or stopped, continues after its
+// last finished shard; the files have the same bytes as those of an uninterrupted run. Finished shards are never
+// written again. Errors: those of the data; H2133 the folder holds shards of other settings or sources; H2132 it
+// holds other files.
 Result<Prepared> prepare_shards(const std::vector<TextPart>& parts, const PrepareOptions& options,
                                 const Tokenize& tokenize);
 
-// Rows with a label or a target, which are read whole.
+// A split of rows with a label or a target, completely in memory.
 struct RowSplit {
   std::string name;
-  TokenRows rows;
-  std::vector<RowColumn> beside;  // as many rows each
-  OrderedJson about;              // for ShardSplit
+  TokenRows rows;                 // input_ids
+  std::vector<RowColumn> beside;  // the other columns, with the same number of rows
+  OrderedJson about;              // for ShardSplit::about
 };
-// Prepares rows with a label or a target. `read` is called only if the folder does not hold these
-// rows already. A run that was killed starts again from the first row.
+// Writes the shards of rows with a label or a target. `read` returns the splits; it is called only if the folder does
+// not hold finished shards of `files` with these settings. A run that was killed starts again from the first row.
+// Errors: those of `read`; H2132, H2133 as prepare_shards.
 Result<Prepared> prepare_rows(const std::vector<PreparedFiles>& files,
                               const PrepareOptions& options,
                               const std::function<Result<std::vector<RowSplit>>()>& read);
 
-// Finished shards of some of the rows, and the split that they are of.
+// A folder with finished shards, of which one split is merged.
 struct PreparedPart {
   std::string split, folder;
 };
-// Joins the shards of finished folders with the same settings in options.folder. Rows and hashes
-// equal those of preparing all files at once. Shards are hard links if the disk supports them, else
-// copies. Errors: H2132 for rows with classes, because folders may number classes differently;
-// those of prepare_rows.
+// Merges the shards of finished folders, which were made with the same settings, into options.folder. `files` are the
+// source files of all parts, by split. Rows and hashes equal those of preparing all files at once. Shards are hard
+// links if the disk supports them, else copies. Errors: H2132 the rows have class labels or values, which folders may
+// number differently; H2132, H2133 as prepare_shards.
 Result<Prepared> merge_shards(const std::vector<PreparedFiles>& files,
                               const std::vector<PreparedPart>& parts,
                               const PrepareOptions& options);
 
-// Deletes what prepare_shards writes, if the folder holds shards, finished or not.
+// Deletes the files that prepare_shards writes. Does nothing if the folder holds no shards, finished or not.
 Status remove_shards(const std::string& folder);
 
 }  // namespace hone

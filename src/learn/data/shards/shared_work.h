@@ -1,4 +1,4 @@
-// Options of a preparation that several processes share (shared_prepare.h).
+// Options of a preparation by several processes (shared_prepare.h).
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,18 @@
 namespace hone {
 
 struct SharedWork {
-  int64_t item_bytes = int64_t{256} << 20;
-  double stale_s = 60;  // of a lease that its process no longer writes
-  DedupOptions dedup;   // within each split
-  std::optional<uint64_t>
-      shuffle_seed;      // of the order of the training texts; none: that of the files
-  bool finishes = true;  // false: leaves the finished items to another process, as if stopped
-  // Called after each item, and while others work on the last ones.
+  int64_t item_bytes = int64_t{256} << 20;  // the size of an item, in bytes of the source files
+  // A lease that its process has not renewed for this number of seconds may be taken over.
+  double stale_s = 60;
+  DedupOptions dedup;  // leaves out duplicates inside each split
+  // Set: shuffles the training texts with this seed. Unset: they keep the order of the files.
+  std::optional<uint64_t> shuffle_seed;
+  // false: does not finish the folder; another process does. Prepared::stopped is then true.
+  bool finishes = true;
+  // Called after each item, and from time to time while this process waits for others: items of all steps.
   std::function<void(int64_t done, int64_t items)> progress = [](int64_t, int64_t) {};
-  std::function<bool()> stops = [] { return false; };  // asked often; true: the work ends here
-  // Asked often; true: another process has used and deleted the shards. The work ends as if stopped.
+  std::function<bool()> stops = [] { return false; };  // called often; true stops the work
+  // Called often; true: another process has used and deleted the shards. The work then ends as if it was stopped.
   std::function<bool()> ended = [] { return false; };
 };
 

@@ -1,8 +1,11 @@
-// A global order of texts, in memory for a part of them at a time. Each text has a random key, which
-// follows from the seed, its item of work and its row; the order is that of the keys. All orders are
-// equally likely but for the ties of 64-bit keys, which item and row decide.
+// Shuffles all texts of a split although only a part of them fits into memory. Each text gets a random 64-bit key,
+// which depends on the seed, the item of work and the row. The shuffled order is the order of the keys. For equal
+// keys the item and the row decide.
 //
-// A text in a section: key u64 | row u32 | tokens u32 | ids i32[tokens].
+// First each item divides its texts into parts by ranges of keys, one section of bytes for each part (TextSpill). Then
+// each part is read from all items and sorted (SpilledTexts). A text in a section is
+//
+//   key u64 | row u32 | tokens u32 | ids i32[tokens]
 #pragma once
 
 #include <span>
@@ -14,14 +17,15 @@
 
 namespace hone {
 
-// Spreads the texts of an item over `parts` sections, by ranges of keys.
+// Divides the texts of an item into `parts` sections by ranges of keys. `tokenize` must outlive this object.
 class TextSpill {
  public:
   TextSpill(uint64_t seed, int64_t item, int64_t parts, const Tokenize& tokenize);
-  // Errors: those of `tokenize`.
+  // Add the text in row `row` of the item, as text or as token ids. Errors: those of `tokenize`.
   Status add_text(uint32_t row, std::string text);
   Status add_ids(uint32_t row, std::span<const int64_t> ids);
-  Result<std::vector<std::string>> sections();  // after the last text
+  // Call it once, after the last text; errors: those of `tokenize`.
+  Result<std::vector<std::string>> sections();
 
  private:
   Status flush();
@@ -36,11 +40,12 @@ class TextSpill {
   size_t bytes_ = 0;
 };
 
-// The texts of one section of all items.
+// The texts of one part, from the sections of all items.
 class SpilledTexts {
  public:
   void add(std::string section, int64_t item);
-  std::vector<std::span<const int32_t>> in_order();  // valid while this object is
+  // The texts sorted by key; valid as long as this object.
+  std::vector<std::span<const int32_t>> in_order();
 
  private:
   std::vector<std::string> sections_;

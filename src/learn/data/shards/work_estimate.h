@@ -1,4 +1,4 @@
-// Predicts a preparation from its first rows.
+// Predicts the size and duration of a preparation from its first rows.
 #pragma once
 
 #include "learn/data/dedup/fingerprints.h"
@@ -7,14 +7,16 @@
 namespace hone {
 
 struct WorkEstimate {
-  int64_t files = 0, source_bytes = 0;
-  double tokens = 0;  // of all texts; text that is compressed or in columns counts as its file
-  double seconds =
-      0;  // of tokenising them with this process' threads, and of `workers` threads for
-          // the keys of duplicates
-  int64_t shard_bytes() const { return static_cast<int64_t>(4 * tokens); }
+  int64_t files = 0, source_bytes = 0;  // number of source files, and their sizes on disk together
+  // Tokens of all texts, in proportion to source_bytes. For compressed and columnar files this assumes that a byte of
+  // the file is a byte of text.
+  double tokens = 0;
+  // The time to tokenize all texts with the threads of this process, and with deduplication to compute their keys with
+  // `workers` threads.
+  double seconds = 0;
+  int64_t shard_bytes() const { return static_cast<int64_t>(4 * tokens); }  // size of the shards
 };
-// Tokenises the first megabytes of the first part. Errors: those of the data.
+// Tokenizes the first megabytes of the first file of the first part. Errors: those of the data.
 Result<WorkEstimate> estimate_work(const std::vector<TextPart>& parts, const DedupOptions& dedup,
                                    int64_t workers, const Tokenize& tokenize);
 

@@ -1,4 +1,5 @@
-// Disk space of a run, known before its first step: of all its ranks, whose files are in one folder.
+// Predicts the disk space of a run before its first step. Counts the files of all ranks: they share one
+// output folder.
 #pragma once
 
 #include <string>
@@ -11,26 +12,35 @@
 namespace hone {
 
 struct DiskNeed {
-  int64_t model_bytes = 0;       // at the end, f32
-  int64_t checkpoint_bytes = 0;  // each: weights and, unless --save_only_model, optimizer states
-  int64_t checkpoints = 0;       // at once: a new one is written before an old one is deleted
-  int64_t written = 0;           // checkpoints of the whole run
-  int64_t offload_bytes = 0;     // in output_dir; 0 if it is in another folder
+  int64_t model_bytes = 0;  // the final model
+  // One checkpoint: weights and, unless --save_only_model, optimizer states.
+  int64_t checkpoint_bytes = 0;
+  // The most checkpoints on the disk at the same time. A new one is written before an old one is deleted, so
+  // this is one more than --save_total_limit if the limit is reached.
+  int64_t checkpoints = 0;
+  int64_t written = 0;  // checkpoints that the whole run writes
+  // The files of values offloaded to disk, if they are in output_dir; 0 if --offload_optimizer_nvme_path names
+  // another folder.
+  int64_t offload_bytes = 0;
+  // The largest use of the disk of output_dir.
   int64_t bytes() const { return model_bytes + checkpoints * checkpoint_bytes + offload_bytes; }
 };
 
-// Names of the weights in a checkpoint: only the adapter's, if there is one.
+// Names of the weights in a checkpoint: all weights of the model or, if it has an adapter, only the adapter's.
 std::vector<std::string> saved_weights(const ModelConfig& config);
-// States in a checkpoint of these weights: with the moments, unless --save_only_model.
+// The states of the plan that a checkpoint of `weights` holds: these weights and, unless --save_only_model, all
+// optimizer states. The pointers are into `plan`.
 std::vector<const StateSlot*> saved_states(const TrainSettings& s, const RunPlan& plan,
                                            const std::vector<std::string>& weights);
 
-// `plan`: of one rank. `weights`: saved ones. `steps`: of the whole run. `epochs`: their number.
+// `plan`: the plan of one rank. `weights`: names of the saved weights (saved_weights). `steps`, `epochs`: number of
+// optimizer steps and of epochs of the whole run.
 DiskNeed disk_need(const TrainSettings& s, const RunPlan& plan,
                    const std::vector<std::string>& weights, int64_t steps, double epochs);
 
-// H2425 if `free_bytes` are too few, with the --save_total_limit that fits. `existing`: bytes of
-// checkpoints that are in output_dir already; they are not free, but new checkpoints replace them.
+// H2425 if the run needs more than `free_bytes` on the disk; the message names a --save_total_limit that fits.
+// `existing`: number of checkpoints that are in output_dir already. New checkpoints replace them, so this number of
+// checkpoints needs no free space.
 Status check_disk_need(const TrainSettings& s, const DiskNeed& need, int64_t free_bytes,
                        int64_t existing);
 

@@ -1,4 +1,4 @@
-// Error codes of the room learn/harness/budget: H2404, H2425 and H2426.
+// Error codes of this folder: H2404, H2425, H2426. errors.def has their titles.
 #pragma once
 
 #include "base/core/error.h"

@@ -1,7 +1,7 @@
-// Chooses places for states if the host's memory is too small for them: --offload_optimizer_device
-// cpu needs more than --host_memory allows. The first weights of a model fill the host, the next
-// stay on the device while it has room, the others are on disk. A weight and its optimizer states
-// are in one place. Results do not change.
+// Chooses a memory space for each offloaded state if the host's memory is too small for all of them, such as when
+// --offload_optimizer_device cpu needs more than --host_memory allows. In the order of the model's weights, states
+// go to the host until it is full, then stay on the device until it is full, then go to disk. A weight and its
+// optimizer states have the same space. The choice does not change results.
 #pragma once
 
 #include <limits>
@@ -12,20 +12,23 @@
 
 namespace hone {
 
-// Bytes of offloaded state that the host may hold, and that may stay on the device instead.
+// Limits for offloaded states, in bytes.
 struct HostRoom {
-  int64_t host = std::numeric_limits<int64_t>::max();
-  int64_t device = 0;
+  int64_t host = std::numeric_limits<int64_t>::max();  // in the host's memory
+  int64_t device = 0;  // on the device, for states that the host has no room for
+  // Whether the host may hold all offloaded states.
   bool all() const { return host == std::numeric_limits<int64_t>::max(); }
   bool operator==(const HostRoom&) const = default;
 };
 
-// `update`: the program with all weights and optimizer states, before its passes.
+// The space of each state that does not fit into the host's memory, by the state's name: device or disk. States
+// without an entry keep the space that `how.offload` gives them. `update`: the update program with all weights and
+// optimizer states, before any pass.
 std::map<std::string, Space> homes_beside_host(const Program& update, const TrainPasses& how,
                                                const HostRoom& room);
 
 // "the host has no room for 11.6 GiB of states: 6.3 GiB stay on the device, 5.3 GiB are on disk";
-// "" if all states are in the requested place.
+// "" if all states are in the space that `asked` gives them.
 std::string full_host_text(const RunPlan& plan, Offload asked);
 
 }  // namespace hone

@@ -1,4 +1,5 @@
-// Limits of a run's memory by space, and the needs of its plan.
+// The memory that a run may use in each space (device, host, disk), and the memory that its plan needs there. An arena
+// is the one block of memory in a space that holds all states and values of the run.
 #pragma once
 
 #include <limits>
@@ -8,50 +9,54 @@
 
 namespace hone {
 
-// Bytes for the runtime besides the arenas (code, tokenizer, data); a line of the plan.
+// Bytes for the runtime besides the arenas: code, tokenizer, data. A printed plan shows them on their own line.
 inline constexpr int64_t kRuntimeBudget = 192 << 20;
 
 inline constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
 
-// Bytes for the arenas. Shared: the device's memory is the host's, and `device` limits both.
+// Bytes that the arena of each space may take.
 struct ArenaLimits {
   int64_t device = kNoLimit, host = kNoLimit, disk = kNoLimit;
+  // True: the device computes in the host's memory, and `device` limits both arenas together.
   bool shared = false;
 };
 
-// --device_memory and --host_memory less the runtime's part. Without a flag, a device with memory
-// of its own may use all of it, and its host has no limit. If the device is the host, a single flag
-// limits the whole run; with both, --device_memory limits the device's arena, and --host_memory the
-// host's arena and the runtime. Without a flag the run may take the memory that is free
-// now. data_bytes: memory of rows and streams on the host beyond the runtime's budget.
+// The limits by --device_memory and --host_memory, less the memory of the runtime.
+//   device with its own memory   --device_memory limits the device (default: all of its memory), --host_memory the
+//                                host (default: no limit)
+//   CPU, both flags              --device_memory limits the device's arena; --host_memory limits the host's arena
+//                                and the runtime together
+//   CPU, one flag                the flag limits the whole run
+//   CPU, no flag                 the limit is the memory that is free now, divided among the ranks of this machine
+// data_bytes: host memory of rows and streams beyond kRuntimeBudget.
 ArenaLimits limits_of(const TrainSettings& s, const DeviceSpec& spec, int64_t data_bytes);
 
-// Rows up to this size are part of the runtime; larger ones have a line of their own in the plan.
+// Bytes of rows that kRuntimeBudget includes. A printed plan shows larger rows on their own line.
 inline constexpr int64_t kRowsBudget = 64 << 20;
 
-// Bytes that the process may hold while it reads its rows, before it allocates any arena: the limit
-// of the flags, or the free memory, less the data that arrive between two checks.
+// Bytes that the process may hold while it reads its rows, before it allocates any arena: the limit of the flags, or
+// the free memory, less a reserve for data that are read between two checks.
 int64_t reading_ceiling(const TrainSettings& s);
 
-// Needs of a plan, by the spaces that `limits` limit.
+// Bytes that a plan needs in each space. If `limits.shared`, `device` includes the bytes of the host.
 struct Needs {
   int64_t device = 0, host = 0, disk = 0;
 };
 Needs needs_of(const RunPlan& plan, const DeviceSpec& spec, const ArenaLimits& limits);
 
 bool fits(const Needs& needs, const ArenaLimits& limits);
-// The excess in the space whose limit is exceeded most; negative if every space has room.
+// The largest excess over a limit among the spaces, in bytes. 0 or negative: the run fits into every space.
 int64_t excess_bytes(const Needs& needs, const ArenaLimits& limits);
-// "memory: 3.0 GiB are needed, 2.0 GiB may be used; disk: ..." for the exceeded limits.
+// "memory: 3.0 GiB needed, 2.0 GiB may be used; disk: ..." for the exceeded limits; "" if the run fits.
 std::string excess_text(const Needs& needs, const ArenaLimits& limits);
 
-// H2404 if --device_memory, or its sum with --host_memory, exceeds the memory of this machine or
-// its cgroup.
+// H2404 if the sum of --device_memory and --host_memory exceeds the memory of this machine or of its cgroup. An unset
+// flag counts as 0.
 Status check_memory_flags(const TrainSettings& s);
 
-// The folder, or its nearest parent that exists.
+// The absolute path of the folder or, if it does not exist, of its nearest parent that exists. "": the current folder.
 std::string existing_folder(const std::string& folder);
-// Free bytes on the folder's disk; the folder need not exist yet.
+// Free bytes on the folder's disk; the folder need not exist yet. kNoLimit for a URL, or if the system cannot tell.
 int64_t free_disk_bytes(const std::string& folder);
 
 }  // namespace hone

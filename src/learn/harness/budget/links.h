@@ -9,20 +9,22 @@
 
 namespace hone {
 
-// Speeds that the user gives; 0: those of data sheets, else guesses.
+// Speeds that the user gives. 0: not given; hone then takes the speed from a data sheet, or guesses it.
 struct LinkSettings {
-  double peer_gbyte = 0;    // GB/s from a device to others of its machine
-  double network_gbit = 0;  // Gbit/s from a machine to all others
-  double network_us = 0;    // until a small message is at another machine
+  // GB/s that a device sends to the other devices of its machine (--peer_gbyte).
+  double peer_gbyte = 0;
+  double network_gbit = 0;  // Gbit/s that a machine sends to all other machines (--network_gbit)
+  double network_us = 0;    // microseconds until a small message arrives at another machine
 };
 
 struct Links {
   LinkSpeeds speeds;                 // of one device
-  std::vector<std::string> figures;  // each speed with its source, for people
-  std::vector<std::string> guesses;  // those without a source, and the flag that replaces each
+  std::vector<std::string> figures;  // "900 GB/s between devices of a machine (data sheet of H100)"
+  std::vector<std::string> guesses;  // the figures that are guesses: "<figure>: give --peer_gbyte"
 };
 
-// All directions are used at the same time.
+// The devices of a machine share its network: each gets an equal part of the speed. Speeds are in one direction; a link
+// sends and receives at this speed at the same time.
 Links links_of(const Cluster& cluster, const LinkSettings& given);
 
 }  // namespace hone

@@ -1,10 +1,10 @@
 // Speeds of this machine, measured once and kept in a file for later runs.
 //
-// The file is speeds.json in $HONE_CACHE, else in $XDG_CACHE_HOME/hone, else in ~/.cache/hone. Its
-// keys are processor, instruction set, threads and version of hone; for a disk the folder's device.
-// If the file cannot be written, each run measures again. If other programs used the processor
-// during the measurement, a run that begins ten minutes later measures again. Deleting the file
-// does no harm.
+// The file is speeds.json in $HONE_CACHE, else in $XDG_CACHE_HOME/hone, else in ~/.cache/hone. It has an entry for each
+// combination of processor, instruction set, number of threads and version of hone, and an entry for each disk (the
+// device number of a folder). If the file cannot be written, each run measures again. If other programs used the
+// processor during the measurement, the next run that starts at least ten minutes later measures again. You may delete
+// the file at any time.
 #pragma once
 
 #include <optional>
@@ -15,32 +15,34 @@
 
 namespace hone {
 
-std::string speeds_file();
+std::string speeds_file();  // its path
 
+// The speeds to find.
 struct SpeedsWanted {
-  bool bf16 = false;
-  std::string disk_folder =
-      {};               // folder of the disk for offloaded values; "": its speed does not matter
-  bool measure = true;  // false: use only the file
+  bool bf16 = false;  // also the speed of products in bf16
+  // A folder on the disk for offloaded values; "": the speed of the disk is not needed.
+  std::string disk_folder = {};
+  bool measure = true;  // false: use only the speeds in the file
 
-  // Speeds that a run with these settings depends on; `choices`: also for settings that --auto may
-  // choose.
+  // The speeds that the time of a run with these settings depends on. `choices`: the disk's speed too, because
+  // offloading to disk is one of the placements to compare.
   static SpeedsWanted of(const TrainSettings& s, bool choices);
 };
 
 struct MachineSpeeds {
-  Speeds speeds;     // points into `ops`
-  std::string name;  // "AMD EPYC, avx512, 2 threads"
-  bool measured_now = false;
-  double measured_at = 0;  // seconds since 1970-01-01 UTC; 0: not known
-  bool doubtful =
-      false;  // other programs were busy then: the next run that needs the speeds measures them again
-  std::shared_ptr<const OpSpeeds> ops;
+  Speeds speeds;              // points into `ops`
+  std::string name;           // "AMD EPYC, avx512, 2 threads"
+  bool measured_now = false;  // false: the speeds are from the file
+  double measured_at = 0;     // seconds since 1970-01-01 UTC; 0: unknown
+  // Other programs used the processor during the measurement. The next run that needs the speeds measures them again,
+  // if ten minutes have passed.
+  bool doubtful = false;
+  std::shared_ptr<const OpSpeeds> ops;  // measured speeds by kind of node
 };
 
-// Measures the speeds that the file lacks, for at most two seconds; a disk takes about as long as
-// writing 128 MiB. Null: nothing is known of this machine, or the backend is not this CPU's. Speeds
-// that are not measured are those of a typical machine.
+// Reads the speeds from the file and measures those that are missing. This takes at most two seconds, and for a disk
+// about as long as writing 128 MiB. Speeds that could not be measured are those of a typical machine (kTypicalCpu).
+// nullopt: the backend is not the CPU of this machine, or its speed is neither in the file nor measured.
 std::optional<MachineSpeeds> machine_speeds(const Backend& backend, const SpeedsWanted& wanted);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// The micro-batch that fits the memory of a run, and the memory that the run took.
+// Finds the largest micro-batch whose run fits into memory, and compares planned with measured memory.
 #pragma once
 
 #include "learn/harness/budget/limits.h"
@@ -6,50 +6,52 @@
 
 namespace hone {
 
-// The largest divisor of per_device_train_batch_size (without training: of
-// per_device_eval_batch_size) whose arenas take at most `memory_bytes`.
+// A micro-batch that fits, and the plan of the run with it.
 struct Fit {
-  int64_t rows = 0;         // of a micro-batch; 0: not even one row fits
-  bool whole = false;       // a step is one micro-batch and one program
-  RunPlan plan;             // for `rows`, or the smallest for one row if none fits
-  RunBudgets budgets = {};  // of RunShapes
+  int64_t rows = 0;         // rows of a micro-batch; 0: not even one row fits
+  bool whole = false;       // true: a step is one micro-batch and one program
+  RunPlan plan;             // the plan for `rows`; if none fits, the smallest plan for one row
+  RunBudgets budgets = {};  // set RunShapes::budgets to these to get the same plan
 };
-// Finds the micro-batch. States that exceed the host's memory stay on the device or go to disk. If
-// not even one row fits, or not the split to keep, activations are recomputed until it does.
+// Returns the shapes of a run whose micro-batches have at most `rows` rows. `whole`: see Fit.
 using ShapesOf = std::function<RunShapes(int64_t rows, bool whole)>;
-// `keep`: use this split if it fits. A run in units (--split_invariant) takes their rows or none.
+// Finds the largest divisor of `wanted_rows` with which the run fits into `limits`. `wanted_rows`: rows of a batch on
+// this rank. States that exceed the host's memory stay on the device or go to disk. If not even one row fits,
+// recomputes activations until it does. `keep`: the split of the run to resume. It is used if it fits, with recomputed
+// activations if needed; otherwise the largest smaller divisor is used. With --split_invariant the micro-batch has
+// exactly that number of rows, or `rows` is 0. Errors: H0211 --split_invariant with a JointLoss; those of plan_of.
 Result<Fit> fit_run(const TaskModel& m, const Backend& backend, int64_t wanted_rows,
                     const ArenaLimits& limits, const ShapesOf& shapes_of,
                     const std::optional<Split>& keep = {});
 
-// The largest number of rows that fit in a micro-batch: one more does not fit. At most
-// kMostRowsTried. It depends on the device, its limits and the shapes of rows, not on
-// per_device_train_batch_size.
 inline constexpr int64_t kMostRowsTried = 65536;
 struct LargestBatch {
-  int64_t rows = 0;
-  Needs one_more;  // of one row more; zeros if `rows` is kMostRowsTried
+  int64_t rows = 0;  // 0: not even one row fits
+  Needs one_more;    // memory for rows + 1 rows; zeros if `rows` is kMostRowsTried
 };
+// Finds the largest number of rows that fit in a micro-batch, at most kMostRowsTried. It depends on the device, its
+// limits and the shapes of rows, not on per_device_train_batch_size. Errors: those of plan_of.
 Result<LargestBatch> largest_micro_batch(const TaskModel& m, const Backend& backend,
                                          const ArenaLimits& limits, const ShapesOf& shapes_of);
 
-// The largest row of the first axis: "512 tokens", or the text of the form.
+// The size of the longest row on the first axis: "512 tokens", or the form's row_text, such as "224 x 224 pixels".
 std::string row_size_text(const RunForm& form);
-// "the run needs 3.0 GiB with one row of 512 tokens, 2.0 GiB may be used"; if there are several
-// spaces, for the one whose limit is exceeded.
+// "the run needs 3.0 GiB with one row of 512 tokens, 2.0 GiB may be used"; if device, host and disk have limits of
+// their own, "the run does not fit with one row of 512 tokens: device: 3.0 GiB needed, ...". `row`: row_size_text().
 std::string needs_text(const Needs& needs, const std::string& row, const ArenaLimits& limits,
                        int64_t rows = 1);
 
-// Planned and measured memory of a run. Measured: anonymous and shared pages of the process now,
-// less those just before the arena was mapped.
+// Planned and measured memory of a run.
 struct MemoryReport {
-  int64_t planned_bytes = 0;
+  int64_t planned_bytes = 0;  // the arenas by plan
+  // Anonymous and shared pages of the process now, less those just before the arenas were mapped.
   int64_t measured_bytes = 0;
-  int64_t runtime_bytes = 0;              // before the arena: tokenizer, data, plans
-  int64_t arena_bytes = 0;                // of the arena, in this process's memory now
-  int64_t device_bytes = 0;               // of the arena, on a device with memory of its own
-  int64_t budget_bytes = kRuntimeBudget;  // of everything but the arena, with its rows
-  std::string text() const;               // the arena, then everything else
+  int64_t runtime_bytes = 0;  // pages just before the arenas were mapped: tokenizer, data
+  int64_t arena_bytes = 0;    // pages of the arenas that are in the process's memory now
+  int64_t device_bytes = 0;   // the arena of a device with its own memory; else 0
+  int64_t budget_bytes = kRuntimeBudget;  // limit for everything but the arenas, with the rows
+  // "arena 3.0 GiB as planned, 2.9 GiB of it in memory; runtime 120.0 MiB of 192.0 MiB".
+  std::string text() const;
 };
 
 }  // namespace hone

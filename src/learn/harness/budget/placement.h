@@ -1,20 +1,20 @@
-// Chooses where a run keeps its values and what it recomputes. No choice changes a result; each is
-// planned, and the fastest that fits wins.
+// Chooses a run's placement: the memory in which its values are kept, and whether activations are recomputed. hone
+// plans the run with each placement and takes the fastest that fits. The choice does not change results.
 #pragma once
 
 #include "learn/harness/budget/memory.h"
 
 namespace hone {
 
-// Settings that change no result.
 struct Placement {
-  std::string optimizer = "none", gradient = "none", param = "none",
-              activation = "none";  // of --offload_*_device
+  // Values of --offload_optimizer_device, --offload_gradient_device, --offload_param_device and
+  // --offload_activation_device: "none", "cpu" or "nvme".
+  std::string optimizer = "none", gradient = "none", param = "none", activation = "none";
   bool gradient_checkpointing = false;
 
   static Placement of(const TaskSettings& s);
   void put_into(TaskSettings& s) const;
-  // The flags that differ from `base`; "" if none does.
+  // The flags whose values differ from those of `base`, as on a command line; "" if none differs.
   std::string flags(const Placement& base) const;
   std::string flags() const { return flags(Placement{}); }  // flags that differ from the defaults
   bool operator==(const Placement&) const = default;
@@ -23,15 +23,15 @@ struct Placement {
 // A placement with the largest micro-batch that fits.
 struct TriedPlacement {
   Placement how;
-  Fit fit;             // rows 0: it does not fit
-  Needs needs;         // of fit.plan
-  double seconds = 0;  // predicted, of an optimizer step; 0: it does not fit
-  Recomputed again;
-  std::string why;  // reason why it fails or wins
+  Fit fit;             // fit.rows is 0 if the run does not fit
+  Needs needs;         // memory that fit.plan needs
+  double seconds = 0;  // predicted time of an optimizer step; 0: the run does not fit
+  Recomputed again;    // the recomputed nodes
+  std::string why;     // the reason why it does not fit, is the best, or is not
 };
 struct Placements {
-  std::vector<TriedPlacement> tried;  // the given settings come first
-  std::optional<size_t> best;         // none fits
+  std::vector<TriedPlacement> tried;  // the first one is that of the given settings
+  std::optional<size_t> best;         // index into `tried`; nullopt: none fits
 };
 
 struct PlacementSearch {
@@ -39,28 +39,29 @@ struct PlacementSearch {
   const Backend& backend;
   ArenaLimits limits;
   Speeds speeds = {};
-  int64_t wanted_rows = 1;         // of a batch
-  std::optional<Split> keep = {};  // of the run that is resumed
-  // Shapes of the model's programs under a placement's settings.
+  int64_t wanted_rows = 1;         // rows of a batch on this rank
+  std::optional<Split> keep = {};  // the split of the run to resume; nullopt: a new run
+  // The shapes of the model's programs under a placement's settings; see ShapesOf.
   std::function<RunShapes(const TaskModel& m, int64_t rows, bool whole)> shapes;
-  bool first_that_fits = false;  // stop there: the fewest changed settings
+  // Stop at the first placement that fits, which changes the fewest settings.
+  bool first_that_fits = false;
 };
 
-// Tries placements in the order of their changes: as it is, with gradient checkpointing, then with
-// more and more offloaded. Stops once a whole batch fits without recompute: more offload or
-// recompute can only be slower.
+// Tries the given settings, then gradient checkpointing, then more and more offloading. Stops once all rows of a batch
+// fit without recomputing: more offloading or recomputing can only be slower. Errors: those of fit_run.
 Result<Placements> try_placements(const PlacementSearch& search);
 
-// Seconds of an optimizer step of these programs: its micro-batches of `rows` rows and its update.
-// With several shapes, of the largest.
+// Predicts the seconds of an optimizer step: its micro-batches, all in the largest shape, and its update. `programs`:
+// the programs of the run (run_programs).
 double step_seconds(std::span<const Program> programs, double micro_batches, const Speeds& speeds);
-// Micro-batches of an optimizer step.
+// The number of micro-batches of `rows` rows in an optimizer step, which may be a fraction. `wanted_rows`: rows of a
+// batch.
 double micro_batches_of(const TaskSettings& s, int64_t wanted_rows, int64_t rows);
 
-// A table of the tried placements, one line each, with a head.
+// A table of the tried placements with a header line: rows, bytes by space, seconds, flags and reason of each.
 std::string placements_table(const Placements& p);
 
-// The task with the settings of a placement.
+// A copy of the task with its own settings, changed to the placement.
 Task placed(const Task& task, const Placement& how);
 
 }  // namespace hone

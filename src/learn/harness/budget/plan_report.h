@@ -1,5 +1,5 @@
-// The memory and the time of a run before it starts, and the settings that would make it fit. Needs
-// no weights; needs data only for the device of this machine.
+// The report of `hone plan` for one device: predicted memory and time of a run, and the settings that would make it
+// fit. Reads no weights. Reads the training data only if the settings name data on this machine.
 #pragma once
 
 #include "learn/harness/budget/placement.h"
@@ -9,59 +9,63 @@
 
 namespace hone {
 
-// Bytes in the device's memory that do not shrink with the micro-batch.
+// Bytes in the device's memory that a smaller micro-batch does not reduce.
 struct KeptBytes {
-  int64_t states = 0;  // from step to step
-  int64_t all = 0;     // and from one micro-batch of a step to the next
+  int64_t states = 0;  // states that are kept from step to step
+  // `states`, and gradients that are kept from one micro-batch of a step to the next.
+  int64_t all = 0;
 };
 
-// A change that makes the run fit: offloaded values, a shorter block, or more memory.
+// Three ways to make the run fit; each is enough alone.
 struct PlanRemedy {
-  std::optional<Placement> placement;  // the one that changes least
-  // The largest half, quarter, ... of the row's tokens with which one row fits; 0: none.
+  // The placement with the fewest changes with which one row fits; nullopt: none.
+  std::optional<Placement> placement;
+  // The longest row with which one row fits, among 1/2, 1/4, ... of the row's tokens; 0: none.
   int64_t row_tokens = 0;
-  int64_t memory_bytes = 0;  // of the device, with one row of the length that was asked for
+  // Memory of the device with which one row of the full length fits.
+  int64_t memory_bytes = 0;
   KeptBytes kept;
 };
 
 // Model and rows of a plan.
 struct PlanSubject {
   std::shared_ptr<const TaskSettings> settings;
-  std::string model;
+  std::string model;  // its name
   int64_t parameters = 0;
-  RowLimit row;          // of the first axis
-  std::string row_size;  // "512 tokens"
-  bool of_tokens = true;
-  int64_t data_rows = 0;  // training rows; 0: they are not read
+  RowLimit row;           // the longest row on the first axis
+  std::string row_size;   // "512 tokens"
+  bool of_tokens = true;  // rows consist of tokens; false: of something else, such as an image
+  int64_t data_rows = 0;  // number of training rows; 0: the data are not read
   bool is_here = false;   // the devices are this machine's
-  // "the data have 20 rows, so no step has 32", with a line's end, if the data cannot fill a step of this many
-  // rows; else "".
+  // "the data have 20 rows, so no step has 32" and a line break, if the data have fewer than `step_rows` rows; else "".
   std::string few_rows_text(int64_t step_rows) const;
 };
 PlanSubject plan_subject(const Task& task, const Pretrained& model, const TaskModel& made);
 
-// "4.1e+10 FLOP in a step of the data, ..." with a line's end. `by`: whose FLOPs, " by each rank" or "".
+// "4.1e+10 FLOP in a step of the data, ..." and a line break; "" if `flops` is 0. `by` follows "a step of the data":
+// " by each rank" or "".
 std::string step_text(const PlanSubject& of, const DeviceSpec& device, double flops, double seconds,
                       const char* by);
 
 struct PlanReport : PlanSubject {
   DeviceSpec device;
-  std::optional<MachineSpeeds> speeds;  // that `device` points into
+  std::optional<MachineSpeeds> speeds;  // owns the speeds that `device` points into
   ArenaLimits limits;
-  // Beside the device's arena. On the CPU the runtime is the host's, unless that has its own limit.
+  // Memory of the device that the runtime takes beside the arena. On a CPU it includes stream_bytes; it is 0 if the
+  // host has its own limit (--host_memory with --device_memory).
   int64_t runtime_bytes = 0;
-  int64_t stream_bytes = 0;
+  int64_t stream_bytes = 0;  // memory for --streaming; 0 without it
 
-  int64_t wanted_rows = 0;  // of a batch
+  int64_t wanted_rows = 0;  // rows of a batch (per_device_train_batch_size)
   Fit fit;
-  int64_t largest_rows = 0;  // of a micro-batch that fits, at most data_rows
-  Needs one_more_row;        // of the smallest micro-batch that does not fit; 0: not known
+  int64_t largest_rows = 0;  // rows of the largest micro-batch that fits, at most data_rows
+  Needs one_more_row;        // memory for largest_rows + 1 rows; zeros: unknown
   Recomputed again;
-  double flops = 0, seconds = 0;  // of an optimizer step
+  double flops = 0, seconds = 0;  // an optimizer step
   PlannedTime time;
   SaveCopy copy;
-  std::optional<PlanRemedy> remedy;   // if not one row fits
-  std::optional<Placements> choices;  // if asked for
+  std::optional<PlanRemedy> remedy;   // set if not even one row fits
+  std::optional<Placements> choices;  // set if plan_report() was asked for choices
 
   bool fits() const { return fit.rows > 0 && time.fits(); }
   bool all_rows_fit() const { return data_rows > 0 && largest_rows >= data_rows; }
@@ -69,12 +73,13 @@ struct PlanReport : PlanSubject {
   std::string text() const;
 };
 
-// `choices`: tries what may be elsewhere or computed again. Errors: those of the task, of its data,
-// of its settings.
+// Plans the run. `choices`: also tries placements (try_placements). Errors: those of the task, its data and its
+// settings. A run that does not fit is not an error: see fits().
 Result<PlanReport> plan_report(const Task& task, Pretrained& model, const PlannedDevices& devices,
                                bool choices);
 
-// "26.0 GiB", with the host's memory if that has a limit of its own. For reports.
+// "26.0 GiB" or, if the host has its own limit, "26.0 GiB of the device and 4.0 GiB of the host": the limits with the
+// runtime's memory.
 std::string limits_text(const ArenaLimits& limits, int64_t runtime_bytes);
 
 }  // namespace hone

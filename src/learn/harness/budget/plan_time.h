@@ -1,4 +1,4 @@
-// The time, the price and the files of a planned run.
+// Predicts the time, the price and the disk space of a planned run.
 #pragma once
 
 #include "base/core/json.h"
@@ -7,34 +7,38 @@
 
 namespace hone {
 
-// The rows of a run whose data are on this machine.
+// The training data of a planned run.
 struct PlanData {
-  std::unique_ptr<ThreadPool> pool;  // if no backend of this machine has one
+  std::unique_ptr<ThreadPool> pool;  // null: the pool of the backend `here` is used
   Examples examples;
-  std::optional<RowFeed> feed;
+  std::optional<RowFeed> feed;  // set by read_plan_data()
 };
-// Reads the data that train_file, data_dir or similar settings name, or a data set that is a folder
-// or file of this machine. Null: no data are named, they are not on this machine, or they are
-// streamed. Errors: those of the task.
-// `here`: null if the run's device is not this machine's.
+// Reads the data that train_file, data_dir or similar settings name, or a data set that is a folder or file of this
+// machine. Null: no data are named, the data set is not on this machine, the data are streamed, or the run does not
+// train. `here`: the backend of the run's device; null if the device is not this machine's. Errors: those of the task.
 Result<std::unique_ptr<PlanData>> read_plan_data(const Task& task, Pretrained& model,
                                                  const Backend* here);
 
 struct PlannedTime {
   RunTime time;
   RunLength length;
-  bool at_least = false;             // by a data sheet
-  std::optional<int64_t> free_disk;  // of the machine of the run; none: another machine
+  // True: the speeds are from a data sheet, so the run takes at least this time. False: they are measured.
+  bool at_least = false;
+  // Free bytes of the disk of output_dir; nullopt: the run is not on this machine.
+  std::optional<int64_t> free_disk;
+  // too_long is H2426: the run exceeds --max_hours or --max_cost. too_large is H2425: its files do not fit on the disk.
   std::optional<Error> too_long, too_large;
   bool fits() const { return !too_long && !too_large; }
 };
-// Predicts the time of a run. Errors: H0207. H2426 and H2425 are not returned: they are stored in
-// too_long and too_large. `is_here`: the run's device is this machine's, and so is its disk.
+// Predicts the time of a run. `plan`: of one rank. `step_seconds`, `evaluation_seconds`: predicted seconds of an
+// optimizer step and of one evaluation. `is_here`: the run's device and disk are this machine's. Errors: H0207
+// --max_cost without --price_per_hour. H2426 and H2425 are not returned; they are stored in the result.
 Result<PlannedTime> plan_time(const TaskModel& m, const RunLength& length, const RunPlan& plan,
                               double step_seconds, double evaluation_seconds,
                               const DeviceSpec& device, bool is_here);
 OrderedJson time_json(const TaskSettings& s, const PlannedTime& t);
-// The prediction as lines of text, or what it lacks; "" if nothing is trained.
+// The prediction as lines of text. If the number of steps is unknown, a line that names the settings to give; "" if the
+// run does not train.
 std::string time_text(const TaskSettings& s, const PlannedTime& t);
 
 }  // namespace hone

@@ -1,26 +1,32 @@
-// The devices of a plan: one of this machine, another one, or several equal ones.
+// The devices of a plan: one device of this machine, one that is only known by its data sheet, or several equal ones.
 #pragma once
 
 #include "engine/backends/backends.h"
 
 namespace hone {
 
-// Equal devices in equal machines. Several devices of a CPU are shares of its cores and its memory.
+// Equal devices in equal machines. Several CPU devices of a machine divide its cores and its memory.
 struct Cluster {
   DeviceSpec device;
-  int64_t count = 1;  // in each machine
+  int64_t count = 1;  // devices in each machine
   int64_t machines = 1;
-  int64_t all() const { return count * machines; }
+  int64_t all() const { return count * machines; }  // devices in all machines
 };
 inline constexpr int64_t kMostMachines = 65536;
 
 struct PlannedDevices {
   Cluster cluster;
-  std::unique_ptr<Backend> here;  // the device itself if it is this machine's, else null
+  std::unique_ptr<Backend> here;  // the opened device if it is this machine's, else null
 };
 
-// "H100", "8xA100-80GB", "16x8xA100-80GB" in 16 machines, "2xcpu", "v3-8" (a slice of TPUs). Errors: H0203 without such a device
-// (in the place of H1402); those of opening it.
+// The devices of a name:
+//   "H100"             one device
+//   "8xA100-80GB"      8 devices in one machine
+//   "16x8xA100-80GB"   8 devices in each of 16 machines
+//   "2xcpu"            2 ranks on the CPU
+//   "v3-8"             a slice of 8 TPU cores
+// `threads`: CPU threads of a device; 0: all cores, divided among the CPU devices. Errors: H0203 there is no such
+// device (instead of the H1402 of opening it); other errors of opening a device of this machine.
 Result<PlannedDevices> planned_devices(const std::string& name, int threads);
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// The programs of a run, before any memory is allocated. This is the only list: training, hone
-// plan, graph, bench, check and the tracer use it.
+// Builds the programs of a run before any memory is allocated. Training, hone plan, graph, bench, check and the tracer
+// all get their programs from here.
 #pragma once
 
 #include <deque>
@@ -14,118 +14,129 @@ namespace hone {
 
 class PlanMemo;
 
-// A task with a model.
+// A task with a model, and the facts of a device that decide the programs.
 struct TaskModel {
   const Task& task;
   const ModelConfig& config;
   RunForm form;
-  HostLane host_lane = HostLane::none;  // of the device of the run or the plan
-  bool keeps_narrow = false;            // its kernels read and write 16 bits (narrow_values)
-  bool rows_apart = false;              // of its products (divide_rows)
-  PlanMemo* memo = nullptr;             // of its programs and plans; null: none
-  // Task and model must outlive it. Errors: those of Task::form.
+  // Facts of the device of the run or the plan; see the members of this name in DeviceSpec.
+  HostLane host_lane = HostLane::none;
+  bool keeps_narrow = false;
+  bool rows_apart = false;
+  PlanMemo* memo = nullptr;  // programs and plans made before; null: none are kept
+  // Task and model must outlive the result. Errors: those of Task::form.
   static Result<TaskModel> make(const Task& task, const Pretrained& model,
                                 const DeviceSpec& device = {});
-  void take(const DeviceSpec& device);
-  // The same model and device for another task, which must outlive it; without a memo.
+  void take(const DeviceSpec& device);  // replaces the facts of the device
+  // A TaskModel for another task with the same model and device, and without a memo. `other` must outlive it.
   TaskModel with(const Task& other) const {
     return {other, config, form, host_lane, keeps_narrow, rows_apart};
   }
   const TaskSettings& settings() const { return *task.settings; }
 };
 
-// Bytes by space, so that a run fits (learn/harness/budget/memory.h).
+// Limits of memory with which a run fits (learn/harness/budget/memory.h).
 struct RunBudgets {
-  // Bytes that a training program may hold besides the states of the run. Activations are
-  // recomputed until it does, or none are left.
+  // Bytes of the device that a training program may hold besides the states of the run. Activations are recomputed
+  // until the program needs no more than this, or until none are left to recompute.
   int64_t train_bytes = std::numeric_limits<int64_t>::max();
-  HostRoom states = {};
+  HostRoom states = {};  // for offloaded states
   bool operator==(const RunBudgets&) const = default;
 };
 
+// The shapes of a run's programs, and the other facts that its plan depends on.
 struct RunShapes {
-  BatchGrid train, eval;              // empty: no training, no evaluation
-  bool accumulate = false;            // a step may be more than one micro-batch
-  int64_t units = 0;                  // of a step, at most (--split_invariant); 0: no units
-  std::optional<CacheLimits> writes;  // evaluations generate texts
+  BatchGrid train, eval;    // an empty grid: no training, or no evaluation
+  bool accumulate = false;  // a step may have more than one micro-batch
+  // With --split_invariant: the most units that a step has. 0: without --split_invariant.
+  int64_t units = 0;
+  std::optional<CacheLimits> writes;  // set if evaluations generate texts
   // Products may read copies of offloaded weights (engine/passes/compute_copies.h).
   bool copies = true;
   RunBudgets budgets = {};
 
-  // The shape of each program; if labels vary, the last one has room for all of them.
+  // The shapes of the training programs. With RunForm::labels_vary and one micro-batch a step, an additional last shape
+  // has room for a label at every token.
   std::vector<BatchShape> train_shapes(const RunForm& form) const;
   bool operator==(const RunShapes&) const = default;
 };
 
-// The programs and plans that a search for a layout has made. A search asks for the same ones
-// again: for the rows that fit, and for the time of their step. Belongs to one TaskModel and one
-// backend.
+// A cache of the programs and plans of one TaskModel on one backend. A search for a layout needs the same programs
+// twice: to find the rows that fit, and to predict the time of a step.
 class PlanMemo {
  public:
-  static constexpr size_t kMost = 4;  // entries; the oldest goes first
+  static constexpr size_t kMost = 4;  // entries; the oldest is removed first
   struct Entry {
     RunShapes shapes;
-    std::vector<Program> programs;  // after their passes
-    std::optional<RunPlan> plan = {};
+    std::vector<Program> programs;     // after their passes
+    std::optional<RunPlan> plan = {};  // nullopt: not planned yet
   };
-  Entry* find(const RunShapes& shapes);  // null: not here
+  Entry* find(const RunShapes& shapes);  // null: not in the cache
   Entry& keep(const RunShapes& shapes, std::vector<Program> programs);
 
  private:
   std::deque<Entry> entries_;
 };
 
-// Shapes of a run before its data are read: `rows` rows in a micro-batch, each with at most
-// `row_tokens` tokens on the first axis; for unknown lengths the largest possible. whole: a step is
-// one micro-batch.
+// The shapes of a run before its data are read. `rows`: rows of a micro-batch. `row_tokens`: tokens of each row on the
+// first axis; on other axes each row has the largest length that the form allows. `whole`: a step is one micro-batch.
 RunShapes shapes_without_data(const TaskModel& m, int64_t row_tokens, int64_t rows, bool whole,
                               bool train, bool eval);
 
-// Shapes of a run after its data are read. `steps`: of training, null without it.
+// The shapes of a run after its data are read. `steps`: the steps of training; null if the run does not train.
 RunShapes shapes_of_data(const TaskModel& m, const Examples& examples, const StepCount* steps,
                          int64_t rows, bool whole);
 
-// Weights that --dtype bfloat16 keeps in bf16: all but an adapter's and those in blocks.
+// Names of the weights that --dtype bfloat16 keeps only in bf16: all except those of an adapter, quantized ones and
+// running statistics. Empty with other values of --dtype.
 std::set<std::string> weights_in_bf16(const ModelConfig& config, const TrainSettings& s);
-// The weights that the optimizer trains. `targets`: --optim_target_modules; in_bf16: see above.
+// The weights that the optimizer trains. `targets`: --optim_target_modules. `in_bf16`: weights_in_bf16().
 std::vector<UpdateWeight> update_weights(const ModelConfig& config,
                                          const std::vector<std::string>& targets = {},
                                          const std::set<std::string>& in_bf16 = {});
 
-// The parts of weights on this rank of a mesh; none in a run with --split_invariant. Errors: H1101.
+// The parts of weights that this rank has on the mesh's axis `tensor`; none with --split_invariant or if the axis has
+// one rank. Errors: H1101 a layer cannot be divided among this number of ranks.
 Result<TensorSplit> parts_of_weights(const TaskModel& model, const RunShapes& shapes);
 
-// A program as the task builds it, and the passes that make it ready for the session.
+// A program as the task builds it, and the passes to run on it before the session compiles it.
 struct RunProgram {
   Program program;
   std::vector<Pass> passes;
 };
-// Every program of the run: step.<shape>, or train.<shape>, accumulate.<shape> and update, with a JointLoss
-// also embed.<shape> and joint, whose state `embeddings` has become an input and whose output `gradient` is theirs;
-// eval.<shape>, and programs that generate texts (learn/generate/programs.h). Errors: those of the
-// optimizer's settings; H1101 and H2432 of a mesh; H2303 a model that several ranks do not train.
+// Lists all programs of the run, with these names:
+//   step.<shape>         a whole optimizer step, if a step is one micro-batch
+//   train.<shape>        otherwise: forward and backward of the first micro-batch of a step
+//   accumulate.<shape>   forward and backward of a later micro-batch, whose gradients are added
+//   update               the update of the weights after the micro-batches
+//   embed.<shape>        with a JointLoss and several micro-batches: the embeddings of a micro-batch
+//   joint                the loss of all rows of a step: input `embeddings`, output `gradient` with respect to them
+//   eval.<shape>         an evaluation
+// If evaluations generate texts, also the programs of learn/generate/programs.h. Errors: H0211, H2409 and others of
+// the precision and the optimizer's settings; H1101, H2432 the mesh does not fit the model or a setting; H2303 a model
+// with batch norms and --split_invariant.
 Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShapes& shapes);
-// The loss of one shape in f32 with the passes that make its gradients, for the tracer, which marks
+// The training program of one shape in f32, with the passes that add its backward pass. For the tracer, which marks
 // values between two passes.
 RunProgram traced_program(const TaskModel& m, const BatchShape& shape);
-// Every program of the run after its passes. Programs that only plan_of() looks at are checked
-// once, after their last pass.
+// Every program of the run after its passes. `checks`: PassChecks::last verifies a program only after its last pass;
+// use it for programs that are planned and do not run. Errors: those of list_programs and of the passes.
 Result<std::vector<Program>> run_programs(const TaskModel& m, const RunShapes& shapes,
                                           PassChecks checks = PassChecks::each);
-// "train.512"; for pairs "train.512+128".
+// The name of a program: "train.512"; if rows have two axes, "train.512+128".
 std::string program_name(std::string_view kind, const BatchShape& shape);
 
-// The recomputed part of these programs.
+// The nodes that programs compute a second time in the backward pass.
 struct Recomputed {
   size_t nodes = 0;
-  double share = 0;          // of the programs' time without recompute, by their nodes
+  double share = 0;  // time of these nodes / time of all other nodes of the programs that have some
   std::string text() const;  // "318 nodes are computed again, about 19 % more time"; or ""
 };
 Recomputed recomputed(std::span<const Program> programs);
-// FLOPs of the model: recomputed nodes do not count twice.
+// Floating-point operations of one run of the program. Recomputed nodes are not counted.
 double flops_of(const Program& p);
 
-// The plan of the programs of these shapes.
+// The memory plan of all programs of these shapes. Errors: those of run_programs and of Session::compile.
 Result<RunPlan> plan_of(const TaskModel& m, const Backend& backend, const RunShapes& shapes);
 
 }  // namespace hone

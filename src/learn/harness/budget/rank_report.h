@@ -1,4 +1,4 @@
-// The plan of a run on several equal devices, a rank each, with the layouts that were compared.
+// The report of `hone plan` for several equal devices. Each device is one rank of the run.
 #pragma once
 
 #include "engine/backends/ahead.h"
@@ -9,31 +9,31 @@
 namespace hone {
 
 struct RankOptions {
-  std::string mesh;                   // "data=13,tensor=8"; "": any
-  std::optional<int64_t> stage = {};  // of ZeRO; none: the fastest
+  std::string mesh;                   // "data=13,tensor=8"; "": compare all meshes
+  std::optional<int64_t> stage = {};  // ZeRO stage; nullopt: the fastest
   LinkSettings links = {};
-  bool compile = false;  // by libtpu, for TPUs
+  bool compile = false;  // compile the programs with libtpu; only for TPUs
 };
 
 struct RankReport : PlanSubject {
   Cluster cluster;
-  std::optional<MachineSpeeds> speeds;  // that the device points into
-  ArenaLimits limits;                   // of a rank
-  int64_t runtime_bytes = 0;            // of a rank, beside its arena
+  std::optional<MachineSpeeds> speeds;  // owns the speeds that cluster.device points into
+  ArenaLimits limits;                   // for one rank
+  int64_t runtime_bytes = 0;            // memory of a rank besides its arena
   Links links;
   Layouts layouts;
-  // States of a rank on a TPU, which stores them in tiles.
+  // Bytes of a rank's states on a TPU, which stores arrays in tiles and pads them.
   struct Tiles {
-    int64_t bytes = 0, tiled = 0;
-    std::string worst;  // the state that wastes most: "wte.weight f32[50257,768]"; "": none
+    int64_t bytes = 0, tiled = 0;  // without and with the padding
+    std::string worst;  // the state with the most padding: "wte.weight f32[50257,768]"; "": none
   };
-  std::optional<Tiles> tiles;          // of TPUs
-  std::optional<MemoryCopies> copies;  // with --memory_save_steps
-  std::vector<AheadMemory> compiled;   // the programs of a rank, if asked for
-  std::vector<std::string> warnings;
+  std::optional<Tiles> tiles;          // set for TPUs
+  std::optional<MemoryCopies> copies;  // set with --memory_save_steps
+  std::vector<AheadMemory> compiled;   // the programs of a rank; empty unless RankOptions::compile
+  std::vector<std::string> warnings;   // one sentence each
 
   bool fits() const { return layouts.best.has_value() && layouts.shown().time.fits(); }
-  // The rows of a step of all ranks in the layout that is shown.
+  // Rows of an optimizer step, of all ranks together, in the layout Layouts::shown().
   int64_t step_rows() const {
     return data_ranks(cluster, layouts.shown().layout) * settings->per_device_train_batch_size *
            settings->gradient_accumulation_steps;
@@ -42,13 +42,13 @@ struct RankReport : PlanSubject {
   std::string text() const;
 };
 
-// Bytes of a rank's states, values and scratch by space and purpose; those of the device sum to its
-// arena.
+// Bytes of a rank's states, values and scratch, by purpose ("params", "gradients", "moments", ...) and space. The
+// bytes on the device add up to its arena.
 using BytesByPurpose = std::map<std::string, PerSpace<int64_t>>;
 BytesByPurpose bytes_by_purpose(const RunPlan& plan);
 
-// Errors: H0203 the mesh; H2432 --mics_shard_size; those of compile_ahead(), if asked for; those of the task, of its data
-// and of its settings.
+// Compares layouts and plans one rank. Errors: H0203 the mesh does not fit the devices; H2432 --mics_shard_size does
+// not fit the ranks; those of compile_ahead(), with RankOptions::compile; those of the task, its data and its settings.
 Result<RankReport> rank_report(const Task& task, Pretrained& model, const PlannedDevices& devices,
                                const RankOptions& options);
 

@@ -1,17 +1,18 @@
-// Plans a rank of a run on several equal devices from the programs that it would run, compiled for
-// this rank without weights. The last rank is planned: no rank has more rows of a tensor.
+// Plans one rank of a run on several equal devices: plans the programs that the rank would run, without weights. The
+// last rank is planned, because no other rank has more rows of a tensor.
 //
-// A layout that hone train does not run is compared too, marked by_formula():
-//   tensor       t ranks of a machine divide each product, and all else by rows of tokens, to compare it with others; a
-//                mesh that is asked for is planned by_programs, as hone train divides them. By formula the programs
-//                are those of n / t ranks with t times the rows; memory, work and their traffic are
-//                divided by t. Twice forward and twice backward in a layer, values of the width of
-//                the residual stream are summed over the t ranks (M. Shoeybi et al., "Megatron-LM",
-//                2019; V. Korthikanti et al., "Reducing Activation Recomputation", 2022)
-//   pipeline     machines have the layers one after another, with tensor ranks in each. The programs are
-//                those of n / (t p) ranks; states, work and traffic are divided by p too. A step takes
-//                (m + p - 1) / m of the time of its m micro-batches; a rank keeps the activations of p
-//                of them for its part of the layers, which are those of one for all layers
+// Some layouts that hone train does not run are predicted by a formula, for comparison (RankLayout::by_formula). n is
+// the number of ranks.
+//   tensor     t ranks of a machine divide each matrix product, and divide all other work by rows of tokens. The
+//              formula takes the programs of a run on n / t ranks with t times the rows, and divides their memory,
+//              work and traffic by t. It adds the sums over the t ranks: two in the forward pass of a layer and two in
+//              its backward pass, each of values as wide as the residual stream (M. Shoeybi et al., "Megatron-LM",
+//              2019; V. Korthikanti et al., "Reducing Activation Recomputation", 2022). If the user gives the mesh, the
+//              formula is not used: the programs are planned as hone train divides them (RankLayout::by_programs).
+//   pipeline   p groups of machines have the layers one after another; the devices of a machine are tensor ranks. The
+//              formula takes the programs of a run on n / (t p) ranks, and divides states, work and traffic by p too.
+//              The m micro-batches of a step take (m + p - 1) / m times as long. A rank keeps the activations of p
+//              micro-batches for 1 / p of the layers, which is as much as those of one micro-batch for all layers.
 #pragma once
 
 #include "learn/harness/budget/links.h"
@@ -21,69 +22,78 @@
 namespace hone {
 
 struct RankLayout {
-  int stage = 0;      // of ZeRO
-  int64_t group = 0;  // ranks that cut states (--mics_shard_size); 0: all
-  int64_t tensor = 1, pipeline = 1;
-  bool by_programs = false;  // the axis tensor divides the programs
+  int stage = 0;  // ZeRO stage, 0 to 3
+  // Ranks of a group that divides the states among its ranks (--mics_shard_size); 0: all ranks divide them.
+  int64_t group = 0;
+  int64_t tensor = 1, pipeline = 1;  // ranks on these axes of the mesh
+  // The axis `tensor` is planned from divided programs, as hone train runs them; false: by formula.
+  bool by_programs = false;
   Placement how = {};
-  int64_t rows = 0;  // of a micro-batch; 0: the most that fit
+  int64_t rows = 0;  // rows of a micro-batch; 0: the most that fit
 
   bool by_formula() const { return divided() > 1 && !by_programs; }
-  // Factors by which a formula divides what the programs say.
+  // The number of ranks by which the formulas divide the memory and work of the programs: on the axis `tensor`, and on
+  // both axes.
   int64_t tensor_by_formula() const { return by_programs ? 1 : tensor; }
   int64_t divided_by_formula() const { return tensor_by_formula() * pipeline; }
-  int64_t divided() const { return tensor * pipeline; }  // ranks that have the same rows
-  // "data=13,tensor=8", for all devices of the cluster.
+  int64_t divided() const { return tensor * pipeline; }  // number of ranks that have the same rows
+  // The mesh of all devices of the cluster: "data=13,tensor=8".
   std::string mesh(const Cluster& cluster) const;
-  // "data=104, ZeRO-3, gradient checkpointing".
+  // "data=104, ZeRO-3, --gradient_checkpointing".
   std::string text(const Cluster& cluster) const;
 };
 
 struct RankPlan {
   RankLayout layout;
-  Fit fit;                  // its plan is that of the programs; rows 0: it does not fit
-  Needs needs;              // of one rank, without its runtime
-  int64_t code_bytes = 0;   // of needs.device: machine code of its programs on a TPU
-  LinkTraffic sent;         // by one rank in a step; if data are read, in a mean step of them
-  double tensor_bytes = 0;  // of these, to ranks of the axis tensor; by_programs alone
-  double seconds = 0;       // of a step
-  double alone = 0;         // of a step without any traffic
-  double flops = 0;         // of one rank in a step
-  double step_rows = 0;     // of all ranks; no more than the data have
-  PlannedTime time = {};    // of the run; by formula it is not predicted
-  std::string why;          // reason why it does not fit
+  // The plan of the programs, before a formula divides it. fit.rows is 0 if it does not fit.
+  Fit fit;
+  Needs needs;  // memory of one rank, without its runtime
+  // The part of needs.device that is machine code of its programs on a TPU; else 0.
+  int64_t code_bytes = 0;
+  // Bytes and messages that one rank sends in an optimizer step; if the data are read, in a mean step.
+  LinkTraffic sent;
+  double tensor_bytes = 0;  // bytes of `sent` to ranks of the axis `tensor`; 0 unless by_programs
+  double seconds = 0;       // time of an optimizer step
+  double alone = 0;         // time of an optimizer step if messages took no time
+  double flops = 0;         // floating-point operations of one rank in an optimizer step
+  double step_rows = 0;     // rows of an optimizer step of all ranks, at most the rows of the data
+  PlannedTime time = {};    // time of the run; not set if a formula is used
+  std::string why;          // the reason why it does not fit
 
   bool fits() const { return fit.rows > 0; }
+  // The share of a step that is not spent on messages, 0 to 1.
   double efficiency() const { return seconds > 0 ? alone / seconds : 1; }
   double rows_per_second() const { return seconds > 0 ? step_rows / seconds : 0; }
 };
 
 struct RankSubject {
   const TaskModel& model;
-  const Backend& backend;  // that chooses the kernels of one device
+  const Backend& backend;  // chooses the kernels of one device
   Cluster cluster;
   Speeds speeds;  // of one device
   LinkSpeeds links;
-  int64_t row_tokens = 0;
-  int64_t stream_bytes = 0;
-  Examples* data = nullptr;  // null: not read, so rows have the largest length
+  int64_t row_tokens = 0;    // tokens of a row on the first axis, if the data are not read
+  int64_t stream_bytes = 0;  // memory of a rank for --streaming; 0 without it
+  Examples* data = nullptr;  // null: the data are not read, and every row has the largest length
   bool is_here = false;      // the devices are this machine's
 };
 
-// The ranks that have rows of their own.
+// The size of the mesh's axis `data`: ranks on different places of this axis have different rows.
 int64_t data_ranks(const Cluster& cluster, const RankLayout& layout);
 
-// The task with the settings of one rank.
+// A copy of the task with the settings of the last rank in this layout.
 Task task_of_rank(const RankSubject& x, const RankLayout& layout);
 
+// Plans the last rank in this layout. A rank that does not fit is not an error: see RankPlan::fits. Errors: those of
+// fit_run, plan_time and of the data.
 Result<RankPlan> plan_rank(const RankSubject& x, const RankLayout& layout);
-// The training programs of the largest shape that a rank of a plan that fits would run.
+// The training programs of the largest shape, and the update, that the rank would run. `plan`: a plan that fits.
 Result<std::vector<Program>> rank_programs(const RankSubject& x, const RankPlan& plan);
 
-// Sums in a forward pass of the results of products and the values that pass by them: of each layer those
-// of attention and of the feed-forward part. `bytes`: of all results.
+// The residual additions of a forward pass: x + product(...). A transformer layer has two, after attention and after
+// the feed-forward part.
 struct ResidualSums {
-  int64_t count = 0, bytes = 0;
+  int64_t count = 0, bytes = 0;  // number of additions; bytes of all their results
 };
 ResidualSums residual_sums(const Program& forward);
 

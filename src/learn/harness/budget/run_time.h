@@ -1,4 +1,4 @@
-// Predicts time and price of a run before its first step.
+// Predicts the time and the price of a run before its first step.
 #pragma once
 
 #include "base/core/threads.h"
@@ -9,73 +9,84 @@
 
 namespace hone {
 
-// Runs of the programs of a step, by shape of micro-batch; of a mean step they are fractions.
+// The number of times that an optimizer step runs each of its programs. The vectors have an element for each shape of
+// micro-batch (BatchGrid::shapes). The numbers of a mean step are fractions.
 struct StepRuns {
-  std::vector<double> first, more;  // the first micro-batch of a step; those that add to it
-  double micro_batches() const;
+  // `first`: runs for the first micro-batch of a step. `more`: runs for its other micro-batches.
+  std::vector<double> first, more;
+  double micro_batches() const;  // all runs together
 };
 
-// Seconds of the programs of a step, by shape of micro-batch.
+// Seconds of the programs of an optimizer step. The vectors have an element for each shape of micro-batch.
 struct StepTimes {
-  std::vector<double> first, more;  // the first micro-batch of a step; one that adds to it
-  double update = 0;                // 0: it is part of the first
-  double evaluation = 0;            // of the largest micro-batch of an evaluation
-  double of(const StepRuns& runs) const;
+  // `first`: seconds of the first micro-batch of a step. `more`: seconds of each other micro-batch.
+  std::vector<double> first, more;
+  double update = 0;                      // seconds of the update; 0: `first` includes it
+  double evaluation = 0;                  // seconds of the largest micro-batch of an evaluation
+  double of(const StepRuns& runs) const;  // seconds of a step, without evaluation
 };
-// `links`: of its collectives, if there are ranks.
+// Predicts the times of a run's programs. `links`: speeds of its collectives, if there are several ranks.
 StepTimes step_times(std::span<const Program> programs, const RunShapes& shapes,
                      const Speeds& speeds, const LinkSpeeds& links = {});
-// Another amount than seconds, such as FLOPs or bytes that are sent.
+// Sums an amount other than seconds, such as FLOPs or bytes sent, into the members of StepTimes. `amount`: the amount
+// of one run of a program.
 StepTimes step_amounts(std::span<const Program> programs, const RunShapes& shapes,
                        FunctionRef<double(const Program&)> amount);
 
-// A mean optimizer step: over some steps of the feed, cut into micro-batches as in the run; of the
-// rank that takes longest. If data stream or are not read, `micro_batches` of the largest shape.
+// A step of `micro_batches` micro-batches in the largest shape: for data that are not read.
 StepRuns mean_step_runs(const StepTimes& times, double micro_batches);
+// The mean of up to 64 steps of the feed, spread over the run and cut into micro-batches as in the run. Each step is
+// that of the rank that takes longest. If the data are streamed, as the function above. Errors: those of the feed.
 Result<StepRuns> mean_step_runs(const TrainSettings& s, const StepTimes& times,
                                 const BatchGrid& grid, RowFeed& feed, double micro_batches);
-// Its seconds.
+// The seconds of the step that mean_step_runs() returns for these arguments.
 double mean_step_seconds(const StepTimes& times, double micro_batches);
 Result<double> mean_step_seconds(const TrainSettings& s, const StepTimes& times,
                                  const BatchGrid& grid, RowFeed& feed, double micro_batches);
-// Seconds of an evaluation of this number of rows, which all ranks of the run share; 0 if the grid is empty.
+// Predicts the seconds of an evaluation of `rows` rows, which the ranks of the run divide. `grid`: the shapes of
+// evaluations; if it is empty, 0.
 double evaluation_seconds(const TrainSettings& s, const StepTimes& times, const BatchGrid& grid,
                           int64_t rows);
 
-// The length of a run, as far as known. 0: unknown.
+// The length of a run. 0: unknown.
 struct RunLength {
   int64_t steps = 0;  // optimizer steps of the whole run
-  int64_t done = 0;   // of these, done before this start
+  int64_t done = 0;   // steps of these that an earlier start of the run has done
   double epochs = 0;
-  int64_t tokens = 0;  // of the training set on its first axis, or the largest possible
-  int64_t train_rows = 0;
-  int64_t eval_rows = 0;  // of one evaluation
+  // Tokens of the training set on its first axis; if the data are not read, with every row of the largest length.
+  int64_t tokens = 0;
+  int64_t train_rows = 0;  // rows of the training set
+  int64_t eval_rows = 0;   // rows of one evaluation
 };
-// From max_steps, or from max_train_samples and num_train_epochs.
+// The length from max_train_samples and num_train_epochs or, if max_train_samples is not set, from max_steps.
+// `row_tokens`: tokens of each row.
 RunLength length_without_data(const TaskSettings& s, int64_t row_tokens);
+// The length from data that are read.
 RunLength length_of(const RowFeed& feed, const Examples& examples);
 
-// Four digits, thousands in groups, and no power of ten: "26,054", "756.5", "0.00205". For rates.
+// A number with four digits, or all digits before the point, and without an exponent: "26,054", "756.5", "0.00205".
 std::string rate_text(double rate);
 
-// Two digits after the point, of less than 0.1 up to the second one that is not 0: "12.40", "0.05", "0.0012".
+// A price with two digits after the point: "12.40". Below 0.1 with two digits after the first zeros: "0.05", "0.0012".
 std::string price_text(double price);
 
 struct RunTime {
   double step_seconds = 0;
-  int64_t steps = 0;              // left to do; 0: unknown
-  int64_t machines = 1;           // each has a price
-  int64_t tokens = 0;             // in these steps
+  int64_t steps = 0;              // optimizer steps left to do; 0: unknown
+  int64_t machines = 1;           // machines to pay for
+  int64_t tokens = 0;             // tokens of these steps on the first axis
   double load_seconds = 0;        // to read the weights
-  double evaluation_seconds = 0;  // each
-  int64_t evaluations = 0;
-  double save_seconds = 0;  // each checkpoint
+  double evaluation_seconds = 0;  // one evaluation
+  int64_t evaluations = 0;        // number of evaluations left to do
+  double save_seconds = 0;        // to write one checkpoint
+  // Bytes of one checkpoint and of the final model; number of checkpoints that are written, and that are on the disk at
+  // the same time.
   int64_t checkpoint_bytes = 0, model_bytes = 0, checkpoints_written = 0, checkpoints_kept = 0;
   double model_seconds = 0;  // to save the model at the end
 
   double training_seconds() const { return step_seconds * static_cast<double>(steps); }
-  double seconds() const;  // of everything; 0 if the steps are unknown
-  // `price_per_hour`: of one machine.
+  double seconds() const;  // the whole run; 0 if the number of steps is unknown
+  // The price of the run. `price_per_hour`: price of one machine.
   double cost(double price_per_hour) const {
     return seconds() / 3600 * price_per_hour * static_cast<double>(machines);
   }
@@ -83,18 +94,21 @@ struct RunTime {
   // "2.31 s a step, 1h04m for 1,000 steps; costs 12.30"
   std::string text(double price_per_hour) const;
 };
-// Reading and writing files is predicted from the disk's speed.
+// Predicts the time of a run. `step_seconds`, `evaluation_seconds`: seconds of a mean optimizer step and of one
+// evaluation. The time to read and write files follows from the disk's speed in `speeds`; an unknown speed counts as 0
+// seconds.
 RunTime run_time(const TaskSettings& s, const RunLength& length, const DiskNeed& disk,
                  double step_seconds, double evaluation_seconds, const Speeds& speeds);
 
-// The seconds that --max_hours and --max_cost allow; infinite without them. Errors: H0207
-// --max_cost without --price_per_hour.
+// The seconds that --max_hours and --max_cost allow; infinite if neither is set. Errors: H0207 --max_cost without
+// --price_per_hour.
 Result<double> most_seconds(const TrainSettings& s);
-// H2426 if the prediction is longer, with the --max_steps that fits.
+// H2426 if the predicted time is longer than most_seconds(); the message names a --max_steps that fits. Also the errors
+// of most_seconds().
 Status check_time(const TrainSettings& s, const RunTime& time);
 
-// Prints the measured and the predicted time of a step after 20 steps, or at the end of a shorter
-// run. From then on the time left comes from measurement.
+// A callback that prints the measured and the predicted time of a step, and the time left by the measured one: once,
+// after 20 steps or at the end of a shorter run.
 std::unique_ptr<TrainCallback> make_time_report(const RunTime& predicted);
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// Memory for a copy of a checkpoint's states. With it, steps change weights and moments while the
-// checkpoint is uploaded to a bucket; without it they wait until all states are read.
+// Plans host memory for a copy of the states that a checkpoint saves. With the copy, training continues while the
+// checkpoint is uploaded to a bucket. Without the copy, the next step waits until the upload has read all states.
 #pragma once
 
 #include <string>
@@ -10,17 +10,17 @@
 namespace hone {
 
 struct SaveCopy {
-  int64_t needed = 0;     // 0: nothing to copy, or it is on disk
-  bool has_room = false;  // false: there is no copy
-  int64_t bytes() const { return has_room ? needed : 0; }
-  std::string text() const;  // "512.0 MiB"; "none, ..."
+  int64_t needed = 0;     // bytes of the copy; 0: nothing to copy, or a state is on disk
+  bool has_room = false;  // false: there is not enough memory, so no copy is made
+  int64_t bytes() const { return has_room ? needed : 0; }  // memory to allocate
+  std::string text() const;  // "512.0 MiB", or "none, 512.0 MiB are not free: steps wait ..."
 };
 
-// Whether checkpoints go into a bucket while training continues.
+// Whether checkpoints are uploaded to a bucket while training continues.
 bool saves_beside_training(const TrainSettings& s);
 
-// The copy takes memory of the host that the plan leaves; without a flag, at most half of it.
-// `weights`: names of the saved weights.
+// The copy uses host memory that the plan leaves free: all of it if a flag limits the memory, else at most half.
+// `weights`: names of the saved weights (saved_weights).
 SaveCopy plan_save_copy(const TrainSettings& s, const RunPlan& plan,
                         const std::vector<std::string>& weights, const DeviceSpec& spec,
                         const ArenaLimits& limits);

@@ -1,4 +1,4 @@
-// Single programs of a run or of a model, stopped after any pass: what `hone graph` prints.
+// Builds single programs of a run or of a model, and stops them after any pass, for `hone graph` to print.
 #pragma once
 
 #include "learn/harness/budget/programs.h"
@@ -6,23 +6,27 @@
 namespace hone {
 
 struct ProgramWanted {
-  std::string name;               // "step.512+128", or its kind: "step"
-  int64_t tokens = 0, slots = 0;  // of a micro-batch; 0: what the name says, or the run plans
+  std::string name;  // the name of a program, "step.512+128", or only its kind, "step"
+  // Tokens on each axis, and sequences, of a micro-batch. 0: the size in `name` or, if it has none, the size that the
+  // run plans.
+  int64_t tokens = 0, slots = 0;
 };
 
 struct FoundProgram {
   std::optional<RunProgram> program;
-  std::vector<std::string> names;  // if there is none: the programs that there are
+  std::vector<std::string> names;  // if `program` is not set: the names of all programs
 };
+// Finds the program of this name or, for a kind, the first of this kind. Errors: those of list_programs.
 Result<FoundProgram> find_program(const TaskModel& m, const ProgramWanted& wanted);
 
-// A program of generation, which no task owns: "prefill" or "decode". The prefill of an
-// encoder-decoder encodes.
+// A program that generates texts; it belongs to the model, not to a task. `wanted.name`: "prefill" or "decode". The
+// prefill program of an encoder-decoder runs the encoder. `wanted` must have tokens and slots.
 RunProgram cached_program(const ModelConfig& config, const ProgramWanted& wanted);
 
-// "build", the passes of the program, "lower".
+// The names of the stages in their order: "build", each pass of the program, "lower".
 std::vector<std::string> stages_of(const RunProgram& p);
-// Runs the passes up to `after`, one of these; "": all but "lower".
+// Runs the stages up to and including `after`, a name from stages_of(); "": all passes, without "lower". `off`: names
+// of passes to skip. Returns a record of each pass that ran.
 Result<std::vector<PassRecord>> run_until(RunProgram& p, const std::string& after,
                                           const std::set<std::string>& off, const Backend& backend);
 

@@ -1,4 +1,4 @@
-// Whether a run can save a checkpoint between SIGTERM and its end (--stop_notice).
+// Predicts whether a run can save a checkpoint in the time between SIGTERM and the end of the process (--stop_notice).
 #pragma once
 
 #include "learn/harness/budget/run_time.h"
@@ -7,24 +7,27 @@ namespace hone {
 
 // The longest time from SIGTERM to a written checkpoint.
 struct StopTime {
-  // Work that a stop does not interrupt: with accumulation the last micro-batch of a step and the
-  // update, else the whole step. 0: unknown.
+  // Work that a stop does not interrupt: the last micro-batch of a step and the update or, if a step is one program,
+  // the whole step. 0: unknown.
   double finish_seconds = 0;
-  double wait_seconds = 0;  // more, until the previous checkpoint is written (into a bucket)
-  double save_seconds = 0;
-  int64_t checkpoint_bytes = 0;
-  bool whole_step = false;  // finish_seconds counts a whole step
+  // Additional seconds until an earlier checkpoint is uploaded to a bucket; 0 if checkpoints are not written in the
+  // background.
+  double wait_seconds = 0;
+  double save_seconds = 0;       // to write the checkpoint
+  int64_t checkpoint_bytes = 0;  // its size
+  bool whole_step = false;       // finish_seconds is the time of a whole step
 
   double seconds() const { return finish_seconds + wait_seconds + save_seconds; }
 };
-// `in_background`: checkpoints are written while training continues.
+// `save_seconds`: predicted time to write a checkpoint. `in_background`: checkpoints are written while training
+// continues. Leaves checkpoint_bytes at 0.
 StopTime stop_time(const StepTimes& times, double save_seconds, bool in_background);
 
-// With --stop_notice: logs a line if the time is enough, else a warning with advice.
+// Logs a line if the time is at most --stop_notice, else a warning with advice. Does nothing if --stop_notice is 0.
 void report_stop_time(const TrainSettings& s, const StopTime& time);
 
-// Bytes a second that the folder's store takes: writes 8 MiB there and deletes them. Errors: the
-// store's.
+// Measures the speed of writing to the folder, in bytes per second: writes a file of 8 MiB and deletes it. `folder`: a
+// path or a URL. Errors: those of the store.
 Result<double> measure_save_speed(const std::string& folder);
 
 }  // namespace hone

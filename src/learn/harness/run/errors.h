@@ -1,4 +1,4 @@
-// Error codes of the room learn/harness/run: H2412.
+// Error codes of this folder: H2412. errors.def has their titles.
 #pragma once
 
 #include "base/core/error.h"

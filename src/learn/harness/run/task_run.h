@@ -1,5 +1,5 @@
-// A run of a task: its rows, micro-batches, programs, gradients, evaluation, files. Tasks differ
-// only by data and functions (learn/harness/task.h, examples.h); nothing derives from this class.
+// A run of a task: its rows, micro-batches, programs, gradients, evaluation and files. Tasks differ only by the data
+// and functions in Task and Examples (learn/harness/task.h, examples.h); no class derives from TaskRun.
 //
 //   const auto run = HONE_TRY(TaskRun::open(task, std::move(model), from_scratch));
 //   Trainer trainer(*task.settings, *run, ...);
@@ -18,8 +18,9 @@ namespace hone {
 
 class TaskRun final : public TrainTask {
  public:
-  // Reads the data, chooses the micro-batch, compiles, allocates, loads the weights, and prints the
-  // summary. The task must outlive the run. Errors name file, flag or tensor.
+  // Reads the data, chooses the micro-batch, compiles the programs, allocates memory, loads the weights, and prints the
+  // summary. `from_scratch`: weights are initialized instead of loaded. The task must outlive the run. Errors name the
+  // file, flag or tensor.
   static Result<std::unique_ptr<TaskRun>> open(const Task& task, Pretrained model,
                                                bool from_scratch);
 
@@ -51,65 +52,68 @@ class TaskRun final : public TrainTask {
   Status seek(const Json& place, const std::string& name) override {
     return feed_->seek(place, name);
   }
-  // --do_predict: writes files of predictions into the output folder and returns their metrics if
-  // there are references (names as of evaluate()). Only for tasks with predict.
+  // For --do_predict: writes files of predictions into the folder. Returns their metrics, named as those of evaluate(),
+  // or an empty object if the rows have no references. Call it only if the task has Examples::predict.
   Result<OrderedJson> predict(const std::string& folder);
-  // The task's own callback, besides those of the settings; null if it has none.
+  // The task's own callback, in addition to those that the settings ask for; null: the task has none.
   std::unique_ptr<TrainCallback> callback();
-  // After a run that was not stopped.
+  // Ends the task's work; only rank 0 does something. Call it after a run that was not stopped.
   Status end() { return ranks().leads() ? examples_.ended(*this) : Status(Ok{}); }
   std::span<std::byte> save_copy() override;
   MemoryReport memory() const;
-  // The prediction made before the first step; null if the machine's speed is unknown.
+  // The time that was predicted before the first step; nullopt: the speed of the machine is unknown.
   const std::optional<RunTime>& time() const { return time_; }
 
-  // Refuses ranks with other data, models or programs than rank 0 (H2430). All ranks call it.
+  // H2430 if the data, model or programs of a rank differ from those of rank 0. All ranks call it.
   Status check_ranks() const;
 
-  // For the task's functions: evaluates the rows [begin, end) and adds them to the metrics. Returns
-  // their number; -1: a stop was requested. Errors: H2406, H1323, those of collate.
+  // For the task's functions: evaluates the rows [begin, end) of Examples::eval and adds them to `metrics`. Returns the
+  // number of rows; -1: a stop was requested. `title`: the word for the progress in the log; null: "evaluating" or
+  // "predicting". Errors: H2406 a value is not finite; H1323 the disk failed; those of Examples::collate.
   Result<int64_t> evaluate_rows(int64_t begin, int64_t end, EvalMetrics& metrics,
                                 const char* title = nullptr);
-  // The same for these rows of the evaluation, in this order, without progress in the log.
+  // Evaluates the rows with these indices of Examples::eval, in this order, as above but without progress in the log.
   Result<int64_t> evaluate_rows(std::vector<int64_t> rows, EvalMetrics& metrics);
-  // The rows of a step of rows in memory, in their order, and those that this rank computes. For data that are made
-  // ready before their step.
+  // The indices of a step's training rows in their order: `all` of them, and those that this rank computes (`mine`).
   struct RowsOfStep {
     int64_t epoch = 0;
     std::vector<int64_t> all, mine;
   };
+  // Finds the rows of training step `step`. Only for rows in memory. For tasks that prepare data before the step.
   void find_rows_of(int64_t step, RowsOfStep& rows);
-  // Gives the weights the values again that the run starts from.
+  // Sets the weights to the values that the run started from.
   Status load_first_weights() { return fill_weights(from_scratch_); }
-  // Call after programs have run, before their results are used. Errors: H1323.
+  // Call this after programs have run, before you use their results. Errors: H1323 the disk with offloaded values
+  // failed; other failures of the device.
   Status check_device() const;
   const Pretrained& model() const { return model_; }
   const Examples& examples() const { return examples_; }
   const RunShapes& shapes() const { return shapes_; }
-  // All ranks evaluate and predict together and have the same metrics; rank 0 writes the files.
+  // The ranks of the run. All ranks evaluate and predict together and have the same metrics; rank 0 writes the files.
   RunRanks& ranks() const { return *s_.ranks; }
-  // Every program gathers weights, so all ranks run the same ones, as often.
+  // Whether each program gathers weights from other ranks (ZeRO stage 3). All ranks must then run the same programs
+  // equally often.
   bool gathers_weights() const;
-  // All ranks run micro-batches in the shape of the largest one.
+  // Whether all ranks must run each micro-batch in the same shape, that of the largest one.
   bool has_equal_shapes() const;
-  // Ranks one after another that have the same rows.
+  // The number of ranks with consecutive numbers that have the same rows: the axis `tensor` of the mesh.
   size_t ranks_of_rows() const { return static_cast<size_t>(ranks().tensor().ranks); }
 
  private:
-  // The inputs of a program, and its index in the session.
   struct BoundProgram {
-    size_t index = 0;
-    Batch inputs;
+    size_t index = 0;  // of the program in the session
+    Batch inputs;      // the program's inputs
   };
 
   explicit TaskRun(const Task& task) : task_(task), s_(*task.settings) {}
   Status start(Pretrained model, bool from_scratch);
-  Status check_head() const;  // H2281
+  Status check_head() const;  // H2281 the checkpoint has no weights for the head
   Status compile(bool from_scratch);
-  // Memory of streams, and of rows above the runtime's budget.
+  // Bytes of streams, and of rows above the runtime's budget.
   int64_t data_bytes() const;
-  // The smallest limits and the smallest micro-batch of all ranks.
+  // The smallest limits of all ranks.
   Result<ArenaLimits> limits_of_ranks(const ArenaLimits& own);
+  // Changes `fit` to the smallest micro-batch of all ranks.
   Status agree_on(Fit& fit, const ArenaLimits& limits, int64_t wanted);
   Result<Fit> choose_split(const ArenaLimits& limits, int64_t wanted);
   PlacementSearch search_of(const ArenaLimits& limits, int64_t wanted) const;
@@ -128,45 +132,50 @@ class TaskRun final : public TrainTask {
   void bind_programs();
   int64_t row_tokens() const { return made_->form.limits[0].tokens; }
 
-  Status take_lengths(const TakenRows& taken);  // into lengths_
+  Status take_lengths(const TakenRows& taken);  // fills lengths_
   Status plan_rows(const TakenRows& taken, const BatchGrid& grid, StepPlan& plan);
   // Plans this rank's rows of a step into plan_ and returns them.
   Result<TakenRows> plan_part(const TakenRows& all);
-  void take_side(int64_t step);  // the shapes of plan_ for the step's size of images
+  // Changes the shapes of the micro-batches in plan_ to the step's size of images.
+  void take_side(int64_t step);
+  // The most tokens that a rank has in each micro-batch, on each axis.
   Result<std::vector<AxisTokens>> most_tokens(const TakenRows& all);
-  // The rows of all ranks, after plan_part().
+  // The numbers of rows and tokens of all ranks. Call it after plan_part().
   const StepPlan& whole_step() const { return ranks().alone() || in_units() ? plan_ : whole_step_; }
-  bool reduces_each_batch() const;  // collectives in each micro-batch
-  bool runs_equally() const;
+  bool reduces_each_batch() const;  // programs of micro-batches have collectives
+  bool runs_equally() const;        // all ranks must run equally many micro-batches
+  // With --split_invariant: a step consists of units of rows, and in each round each rank computes one unit.
   bool in_units() const { return shapes_.units > 0; }
-  // The update adds the ranks' parts, also of one rank if a step is made of units.
+  // Whether the update adds the parts of the ranks. With units it does so even on one rank.
   bool shares_update() const { return in_units() || !ranks().alone(); }
   int64_t unit_rows() const { return shapes_.train.max_rows; }
-  int64_t most_rounds() const;  // in which each rank computes a unit
+  int64_t most_rounds() const;  // the most rounds of a step
   Result<TakenRows> plan_units_of(const TakenRows& all);
-  // The number of ranks that have a unit in round k, into the program's inputs.
+  // Sets the program's input `present`: the number of ranks that have a unit in this round.
   void put_present(BoundProgram& program, size_t round);
-  // Notes the loss of this rank's unit of round k; 0 if it has none.
+  // Stores the loss of this rank's unit in this round. Does nothing if the rank has no unit in it.
   void keep_unit_loss(size_t round, double loss);
-  Result<bool> on_any_rank(bool mine);
-  // Adds the update's sums over the ranks, and takes a stop that one of them requests.
+  Result<bool> on_any_rank(bool mine);  // whether `mine` is true on any rank; all ranks call it
+  // Adds the update's sums over the ranks to `sums`, and requests a stop if another rank does.
   void take_reduced(const BoundProgram& program, double loss_scale, StepSums& sums);
   CollatedRows rows_of(const TakenRows& taken, const MicroBatchPlan& batch, int64_t step);
-  // `scale`: factor of the loss, with the loss scale.
+  // Runs the program of a micro-batch. `scale`: factor of the loss, which includes the loss scale.
   void run_micro_batch(BoundProgram& program, int64_t step, float scale);
-  double loss_of(const BoundProgram& program) const;  // of a micro-batch, with the loss scale
-  // `loss`: of this rank, as its programs computed it. With units unit_losses_ are taken instead.
+  // The output `loss` of a micro-batch, multiplied by the loss scale.
+  double loss_of(const BoundProgram& program) const;
+  // Fills the inputs of the update. `loss`: the loss of this rank, multiplied by the loss scale. With units,
+  // unit_losses_ are used instead.
   void put_update(BoundProgram& program, const StepUpdate& update, double loss);
   // Steps of a JointLoss (task_run_joint.cc).
   void bind_joint();
   Result<double> run_joint(const TakenRows& all, const TakenRows& mine, int64_t step, float scale);
   Status gather_embeddings(const TakenRows& all);
-  // Gives the micro-batch of a program the gradients of its rows.
+  // Sets the program's input `gradient` to the gradients of the embeddings of the micro-batch's rows.
   void put_gradient(const MicroBatchPlan& batch, BoundProgram& program) const;
   Result<StepSums> compute_step(int64_t step, const StepUpdate& update);
   Result<StepSums> take_whole_step(const TakenRows& taken, int64_t step, const StepUpdate& update,
                                    float scale, StepSums sums);
-  // H2406: evaluates the micro-batch again and names the first value that is not finite.
+  // Evaluates the micro-batch again and returns H2406 with the first value that is not finite.
   Status why_not_finite(BoundProgram& program, const CollatedRows& rows);
   Status add_not_finite_of_ranks(NotFiniteStep& why);
   // A micro-batch of an evaluation.
@@ -174,7 +183,7 @@ class TaskRun final : public TrainTask {
     TakenRows rows;
     MicroBatchPlan batch;
   };
-  // The rows with which the feed began; `after` is called between micro-batches.
+  // Evaluates the rows for which the feed started an evaluation. Calls `after` between micro-batches.
   Result<int64_t> evaluate_begun(EvalMetrics& metrics, FunctionRef<void(int64_t done)> after);
   Status evaluate_part(const EvalPart& part, EvalMetrics& metrics);
   Status evaluate_parts(std::span<EvalPart> parts, EvalMetrics& metrics);
@@ -183,7 +192,7 @@ class TaskRun final : public TrainTask {
 
   const Task& task_;
   const TaskSettings& s_;
-  const char* rows_title_ = "evaluating";  // of the progress of evaluate_rows
+  const char* rows_title_ = "evaluating";  // the word for the progress of evaluate_rows()
   Pretrained model_;
   std::unique_ptr<Backend> backend_;
   std::optional<MachineSpeeds> speeds_;
@@ -196,32 +205,34 @@ class TaskRun final : public TrainTask {
   Split split_;
   int64_t parameters_outside_embeddings_ = 0;
   bool from_scratch_ = false;
-  // Programs by shape of the grid: whole steps, or gradients and update.
+  // Programs by shape of the grid. A step is one program of step_programs_, or several of train_programs_ and
+  // accumulate_programs_ and then update_program_.
   std::vector<BoundProgram> step_programs_, train_programs_, accumulate_programs_, eval_programs_;
   BoundProgram update_program_;
   struct JointStep {
     std::vector<BoundProgram> embed;  // by shape of the grid
     BoundProgram loss;
-    size_t width = 0;                              // floats of a row
-    std::vector<float> own, embeddings, gradient;  // of this rank's rows, of all rows
-    std::vector<int64_t> all_places, places;       // places: of this rank's rows among all
+    size_t width = 0;  // floats of a row's embedding
+    // `own`: embeddings of this rank's rows. `embeddings`, `gradient`: those of all rows.
+    std::vector<float> own, embeddings, gradient;
+    std::vector<int64_t> all_places, places;  // places: indices of this rank's rows among all
   };
   std::optional<JointStep> joint_;
   std::unique_ptr<Memory> save_copy_;  // null: none
-  int64_t bytes_before_arena_ = 0;
-  // State of a step that is repeated to find a value.
+  int64_t bytes_before_arena_ = 0;     // pages of the process before the arenas were mapped
+  // State of a step that is repeated to find the first value that is not finite.
   struct Search {
     std::optional<NotFinite> found;
     std::vector<std::string> rows;
   };
   std::optional<Search> search_;
-  // Reused by every step, so that no step allocates.
-  StepPlan plan_;
-  std::vector<std::vector<int64_t>> lengths_;  // by axis
-  std::vector<int64_t> rows_;                  // of a micro-batch
+  // Memory that every step reuses, so that no step allocates.
+  StepPlan plan_;                              // this rank's micro-batches
+  std::vector<std::vector<int64_t>> lengths_;  // lengths of the step's rows, by axis
+  std::vector<int64_t> rows_;                  // rows of a micro-batch
   StepPlan whole_step_;                        // rows and tokens of all ranks, without batches
-  std::vector<int64_t> own_rows_;              // of a step, this rank's
-  std::vector<double> unit_losses_;            // of a step, by round
+  std::vector<int64_t> own_rows_;              // this rank's rows of the step
+  std::vector<double> unit_losses_;            // losses of this rank's units of a step, by round
 };
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Error codes of the room learn/tasks/presets: H2417.
+// Error codes of this folder: H2417. errors.def has their titles.
 #pragma once
 
 #include "base/core/error.h"

@@ -1,4 +1,4 @@
-// The files beside a tokenizer: tokenizer_config.json, special_tokens_map.json, added_tokens.json.
+// Reads the configuration files of a tokenizer: tokenizer_config.json, special_tokens_map.json and added_tokens.json.
 #pragma once
 
 #include <optional>
@@ -11,33 +11,43 @@
 namespace hone {
 
 struct TokenizerConfig {
-  std::string tokenizer_class;  // without "Fast" at its end; else told by config.json's model_type
+  // The name of the class, with "Fast" removed at its end. If the files lack it, it follows from model_type in
+  // config.json.
+  std::string tokenizer_class;
   std::optional<bool> add_bos, add_eos, add_prefix_space;
-  std::optional<bool> legacy_prefix;  // "legacy": every part of a text gets a prefix space
-  std::optional<bool> lowercase, chinese, strip_accents;  // of BertTokenizer
-  std::optional<bool> keep_accents;                       // of AlbertTokenizer
-  std::optional<bool> split_by_punct;                     // of DebertaV2Tokenizer
-  std::optional<int64_t> extra_ids;                       // sentinels of T5Tokenizer
-  std::optional<int64_t> offset;                          // ids before PegasusTokenizer's pieces
-  std::string source_lang, target_lang;                   // "src_lang" and "tgt_lang" of mBART
-  bool targets = false;                                   // TokenizerSide's
-  bool separate_vocabs = false;                           // of MarianTokenizer: target_vocab.json
-  std::optional<std::string> mask_token_sent;             // of PegasusTokenizer; "": none
-  bool mask_is_text = false;  // "mask_token" is a text: its flags are those of the class
+  // key "legacy": each part of a text between added tokens gets a prefix space.
+  std::optional<bool> legacy_prefix;
+  // BertTokenizer: do_lower_case, tokenize_chinese_chars, ...
+  std::optional<bool> lowercase, chinese, strip_accents;
+  std::optional<bool> keep_accents;    // AlbertTokenizer
+  std::optional<bool> split_by_punct;  // DebertaV2Tokenizer
+  // T5Tokenizer: the number of sentinel tokens.
+  std::optional<int64_t> extra_ids;
+  // PegasusTokenizer: the number of ids before the pieces.
+  std::optional<int64_t> offset;
+  std::string source_lang, target_lang;  // mBART: src_lang and tgt_lang
+  bool targets = false;                  // TokenizerSide::targets
+  // MarianTokenizer: target_vocab.json has the target's ids.
+  bool separate_vocabs = false;
+  // PegasusTokenizer; "": there is no such token.
+  std::optional<std::string> mask_token_sent;
+  // "mask_token" is only a text: its other properties are the defaults of the class.
+  bool mask_is_text = false;
   std::optional<int64_t> model_max_length;
-  std::optional<bool> truncates_left;  // "truncation_side"
-  // Named special tokens that the files give, by their name: "bos_token", "pad_token" ...
+  std::optional<bool> truncates_left;  // truncation_side is "left"
+  // The special tokens in the files with their names: "bos_token", "pad_token" ...
   std::vector<std::pair<std::string, AddedToken>> named;
-  std::vector<AddedToken> listed;  // added_tokens_decoder in the order of its ids
-  bool lists_tokens = false;       // it is there
+  std::vector<AddedToken> listed;  // the tokens of added_tokens_decoder, by id
+  bool lists_tokens = false;       // the files have added_tokens_decoder
   std::vector<AddedToken> extra;   // additional_special_tokens
-  std::vector<AddedToken> legacy;  // added_tokens.json in the order of its ids
+  std::vector<AddedToken> legacy;  // the tokens of added_tokens.json, by id
   std::string chat_template, tool_chat_template;
-  std::vector<std::string> files;  // that were found and make up the configuration
+  std::vector<std::string> files;  // the paths of the configuration files that were found
 
-  const AddedToken* find(std::string_view name) const;
-  bool is_roberta() const;  // RoBERTa, BART and the like
-  bool is_bert() const;     // BERT, DistilBERT, ELECTRA and the like
+  const AddedToken* find(std::string_view name) const;  // in `named`; null if there is none
+  // Groups of tokenizer classes with the same rules.
+  bool is_roberta() const;  // classes such as those of RoBERTa and BART
+  bool is_bert() const;     // classes such as those of BERT, DistilBERT and ELECTRA
   bool is_t5() const {
     return tokenizer_class == "T5Tokenizer" || tokenizer_class == "MT5Tokenizer";
   }
@@ -47,14 +57,14 @@ struct TokenizerConfig {
   }
   bool is_deberta() const { return tokenizer_class == "DebertaTokenizer"; }  // version 1
   bool is_mpnet() const { return tokenizer_class == "MPNetTokenizer"; }
-  // Encoders whose classes put their own stages around a SentencePiece model, also one from a
+  // Classes of encoders that put their own stages around a SentencePiece model, even if the model comes from a
   // tokenizer.json.
   bool is_spm_encoder() const {
     return tokenizer_class == "AlbertTokenizer" || tokenizer_class == "CamembertTokenizer" ||
            tokenizer_class == "DebertaV2Tokenizer";
   }
-  // Classes that Transformers makes of the pieces of a SentencePiece model, with ids of their own or
-  // the model's.
+  // Classes that Transformers builds from the pieces of a SentencePiece model, most of them with ids that differ from
+  // the positions of the pieces in the file.
   bool renumbers() const {
     return is_mbart() || is_spm_encoder() || tokenizer_class == "XLMRobertaTokenizer" ||
            tokenizer_class == "PegasusTokenizer";
@@ -62,18 +72,19 @@ struct TokenizerConfig {
   bool is_llama() const { return tokenizer_class == "LlamaTokenizer"; }
 };
 
-// Reads what there is in the folder; a missing file is not an error. As in Transformers 5,
-// special_tokens_map.json and added_tokens.json count only without an added_tokens_decoder.
+// Reads the configuration files that the folder has. A missing file is not an error. As in Transformers 5,
+// special_tokens_map.json and added_tokens.json are ignored if tokenizer_config.json has added_tokens_decoder.
+// Errors: H2002 a malformed file.
 Result<TokenizerConfig> read_tokenizer_config(const std::string& folder);
 
-// Adds the configured tokens to parts.added like Transformers 5, sets the named tokens (with the
-// defaults of the tokenizer class if the vocabulary has them), the maximum length and the template.
-// Ids come from `vocabulary` if it is given, else from the model's.
+// Applies the configuration to `parts` as Transformers 5 does: adds the configured tokens to parts.added, and sets the
+// named tokens, the maximum length and the chat template. A named token that the files lack gets the default of the
+// tokenizer class, if the vocabulary has it. Ids come from `vocabulary`, or if it is null from the model's vocabulary.
 Status apply_tokenizer_config(const TokenizerConfig& config, TokenizerParts& parts,
                               const Vocabulary* vocabulary = nullptr);
 
-// One added token of tokenizer.json or tokenizer_config.json; special_default fills in a missing
-// "special", and normalized is its opposite when missing.
+// Reads an added token of tokenizer.json or tokenizer_config.json. If it has no "special", special_default is used;
+// if it has no "normalized", the opposite of special. Errors: H2002 a malformed token.
 Result<AddedToken> read_added_token(const JsonAt& spec, bool special_default);
 
 }  // namespace hone

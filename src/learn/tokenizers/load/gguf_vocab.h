@@ -1,32 +1,34 @@
-// Parts of load_gguf_tokenizer and gguf_vocab: the vocabularies of encoders.
+// Reads and writes the vocabularies of encoders in GGUF files, for load_gguf_tokenizer and gguf_vocab (load.h).
 #pragma once
 
 #include "learn/tokenizers/load/load.h"
 
 namespace hone {
 
-// "bert": WordPiece. A token that begins a word has U+2581 before it, one that continues a word has
-// no "##". Reference: llama.cpp, conversion/bert.py.
+// Model "bert": WordPiece. In GGUF a token that begins a word is written with U+2581 before it, and a token that
+// continues a word without "##". Reference: llama.cpp, conversion/bert.py.
 Result<TokenizerParts> read_gguf_wordpiece(const GgufVocab& vocab);
-// The texts of a WordPiece vocabulary in that form, and the settings of its normalizer. kTokenizerKind
-// for a normalizer that llama.cpp does not have.
+// Sets the tokens of `vocab` in this form, and the settings of the normalizer. Errors: H2004 llama.cpp does not have
+// the tokenizer's normalizer.
 Status write_gguf_wordpiece(const Tokenizer& tokenizer, GgufVocab& vocab);
 
-// "t5": Unigram, in the stages of T5Tokenizer.
+// Model "t5": Unigram, with the stages of T5Tokenizer. Errors: H2002 the scores do not match the tokens; H2005 the
+// vocabulary has no unknown token.
 Result<TokenizerParts> read_gguf_unigram(const GgufVocab& vocab);
-// Scores and normalization of a Unigram vocabulary.
+// Sets the scores and the normalization of a Unigram vocabulary. Errors: H2004 GGUF cannot express the tokenizer.
 Status write_gguf_unigram(const Tokenizer& tokenizer, GgufVocab& vocab);
 
-// The vocabulary has an encoder's special tokens.
+// True if the vocabulary has the special tokens of an encoder.
 bool is_of_encoder(const GgufVocab& vocab);
-// Sets the tokens by name: parts.cls and the others.
+// Sets the named tokens of `parts`, such as parts.cls.
 void name_gguf_tokens(const GgufVocab& vocab, TokenizerParts& parts);
-// Adds the tokens that are cut out of a text.
+// Adds the tokens of `vocab` that are cut out of a text (control and user defined ones) to parts.added.
 void add_gguf_tokens(const GgufVocab& vocab, TokenizerParts& parts);
-// The post-processor of an encoder: "bos A eos", and a pair with one or two eos between its texts.
+// Sets the post-processor of an encoder: "bos A eos" for a text, and one or two eos between the texts of a pair. `bos`:
+// whether a text begins with the token bos.
 Status set_encoder_post_processor(const GgufVocab& vocab, bool bos, TokenizerParts& parts);
 
-// kTokenizerKind: such a tokenizer is not written.
+// Error H2004: this tokenizer cannot be written as a GGUF vocabulary. `what` is the reason.
 Error not_in_gguf(std::string what);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Tokenizers from the files that Hugging Face models carry, and back into files.
+// Loads a tokenizer from the files of a Hugging Face model or from a GGUF file, and saves it.
 //
 //   Tokenizer tok = HONE_TRY(load_tokenizer("ckpt"));
 //   HONE_TRY(save_tokenizer(tok, "finetuned"));
@@ -12,63 +12,78 @@
 
 namespace hone {
 
-// Kinds of SentencePiece BPE in GGUF files: with a score for each token, and with the list of merges.
+// GgufVocab::model of the two kinds of SentencePiece BPE in GGUF files: kScoredBpe has a score for each token,
+// kRankedBpe the list of merges.
 inline constexpr const char *kScoredBpe = "llama", *kRankedBpe = "gemma4";
 
-// The vocabulary that a GGUF file carries (keys tokenizer.ggml.*).
+// The vocabulary in a GGUF file: the values of its keys tokenizer.ggml.*.
 struct GgufVocab {
-  // "gpt2" = byte-level BPE, "llama" = SentencePiece BPE, "gemma4" = the same with its merges, "bert" = WordPiece,
-  // "t5" = SentencePiece Unigram
+  // "gpt2" = byte-level BPE, "llama" = SentencePiece BPE with scores, "gemma4" = SentencePiece BPE with merges,
+  // "bert" = WordPiece, "t5" = SentencePiece Unigram
   std::string model;
-  std::string pre;  // "gpt-2", "smollm", "llama-bpe", "qwen2", ...
+  std::string pre;  // the name of the pre-tokenizer: "gpt-2", "smollm", "llama-bpe", "qwen2", ...
   std::vector<std::string> tokens;
   std::vector<int32_t> types;  // 1 normal, 2 unknown, 3 control, 4 user defined, 5 unused, 6 byte
-  std::vector<std::string> merges;                 // "a b"
+  std::vector<std::string> merges;                 // "a b": the tokens a and b are merged
   std::vector<float> scores;                       // of the tokens, for "llama" and "t5"
-  int64_t bos = -1, eos = -1, unk = -1, pad = -1;  // ids, -1 = not given
-  int64_t sep = -1, cls = -1, mask = -1;           // of encoders
+  int64_t bos = -1, eos = -1, unk = -1, pad = -1;  // ids; -1: the file has none
+  int64_t sep = -1, cls = -1, mask = -1;           // ids for encoders; -1: the file has none
   std::optional<bool> add_bos, add_eos, add_space_prefix;
-  std::optional<bool> add_sep;                   // two end tokens between the texts of a pair
+  // There are two end tokens between the texts of a pair.
+  std::optional<bool> add_sep;
   std::optional<bool> lowercase, strip_accents;  // for "bert"
-  std::optional<bool> mask_lstrip;               // the mask takes the space before it along
-  std::string charsmap;                          // for "t5": a precompiled normalization, or ""
+  std::optional<bool> mask_lstrip;               // the mask token includes the space before it
+  // For "t5": SentencePiece's precompiled normalization, or "".
+  std::string charsmap;
   std::string chat_template;
 };
+// The tokenizer of a vocabulary. Errors: H2002 the lists do not match or are malformed; H2003 an unknown pre-tokenizer;
+// H2004 an unknown model; H2005 there is no unknown token although the model needs it.
 Result<Tokenizer> load_gguf_tokenizer(const GgufVocab& vocab);
-// The inverse, with one token for each row of an embedding; of an encoder with the tokens around
-// pairs too. `model`: the kind of a SentencePiece BPE. kTokenizerKind if no such vocabulary gives the tokenizer's ids.
+// The inverse. `rows` is the number of rows of the embedding: an id without a token gets a filler token. `encoder`: also
+// write the tokens around pairs. `model`: the form of a SentencePiece BPE. Errors: H2004 no GGUF vocabulary gives the
+// same ids as the tokenizer.
 Result<GgufVocab> gguf_vocab(const Tokenizer& tokenizer, int64_t rows, bool encoder = false,
                              const char* model = kScoredBpe);
 
-// The texts of a translation model's tokenizer: source or target. Names of languages are the
-// model's ("en_XX"); empty: those of tokenizer_config.json.
+// The side of a translation model whose texts are tokenized. Languages have the names of the model ("en_XX"); "":
+// those of tokenizer_config.json.
 struct TokenizerSide {
-  bool targets = false;  // the texts that the decoder is to write
+  bool targets = false;  // true: target texts, which the decoder writes; false: source texts
   std::string source_lang = {}, target_lang = {};
 };
 
-// A folder with tokenizer.json; vocab.json and merges.txt (or encoder.json and vocab.bpe);
-// vocab.txt; a SentencePiece model (spiece.model, sentencepiece.bpe.model) or tiktoken rank file
-// (tokenizer.model, *.tiktoken); or Marian's source.spm, target.spm and vocab.json;
-// tokenizer_config.json, special_tokens_map.json and added_tokens.json beside them are respected.
-// Or the path of a tokenizer.json, vocab.txt, model or rank file.
-// Errors: kTokenizerMissing with the list of readable files; kTokenizerKind for other kinds;
-// kTokenizerFormat and kTokenizerStage with file and key.
+// Loads a tokenizer. `path` is a folder with one of these:
+//
+// - tokenizer.json
+// - vocab.json and merges.txt, or encoder.json and vocab.bpe
+// - vocab.txt
+// - a SentencePiece model: spiece.model, sentencepiece.bpe.model or tokenizer.model
+// - a tiktoken rank file: tokenizer.model or *.tiktoken
+// - Marian's source.spm, target.spm and vocab.json
+//
+// tokenizer_config.json, special_tokens_map.json and added_tokens.json in the folder are used too. `path` may also be
+// the path of a tokenizer.json, vocab.txt, SentencePiece model or rank file.
+//
+// Errors: H2001 there are no such files, the message lists those that hone reads; H2002 a malformed file; H2003 an
+// unknown stage or option; H2004 a kind of tokenizer that hone does not read; H2005 the vocabulary lacks a token that
+// is needed; H2006 a splitting pattern does not compile.
 Result<Tokenizer> load_tokenizer(const std::string& path, const TokenizerSide& side = {});
 
-// vocab.json + merges.txt by their own names.
+// Loads vocab.json and merges.txt from the given paths. Errors: as load_tokenizer.
 Result<Tokenizer> load_vocab_merges(const std::string& vocab_path, const std::string& merges_path);
 
-// The tokenizer for texts that come word by word: a byte-level one that puts no space before a text
-// puts one before each word here, as Transformers does with add_prefix_space=True. Its saved form
-// has the setting too.
+// A copy of the tokenizer for texts that are given word by word. If it is byte-level and puts no space before a text,
+// the copy puts a space before each word, as Transformers does with add_prefix_space=True. The setting is saved with
+// it.
 Result<Tokenizer> for_words(const Tokenizer& tokenizer);
 
-// Writes what Transformers needs to load the same tokenizer: copies of the files it was read from,
-// and tokenizer.json, tokenizer_config.json and special_tokens_map.json where they were missing.
+// Writes the files that Transformers needs to load the same tokenizer: copies of the files that it was loaded from,
+// and those of tokenizer.json, tokenizer_config.json and special_tokens_map.json that were missing. Errors: H2007 a
+// file cannot be written.
 Status save_tokenizer(const Tokenizer& tokenizer, const std::string& folder);
 
-// The whole tokenizer.json of a tokenizer.
+// The text of a tokenizer.json for the tokenizer.
 std::string tokenizer_json(const Tokenizer& tokenizer);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// A SentencePiece model file: its pieces and settings, unchanged.
+// Parses a SentencePiece model file into its pieces and settings.
 // Reference: google/sentencepiece sentencepiece_model.proto for the fields; the protobuf encoding
 // guide for the bytes.
 #pragma once
@@ -12,33 +12,37 @@
 
 namespace hone {
 
-// GGUF files number the types of their tokens the same way (tokenizer.ggml.token_type).
+// The types of pieces. GGUF files use the same numbers for tokens (tokenizer.ggml.token_type).
 enum SentencePieceType { kNormal = 1, kUnknown, kControl, kUserDefined, kUnused, kByte };
 struct SentencePiece {
   std::string_view text;
   float score = 0;
   uint64_t type = kNormal;
-  size_t offset = 0;
+  size_t offset = 0;  // the byte of the file at which the piece begins
 };
 
 struct SentencePieceModel {
   std::vector<SentencePiece> pieces;
-  uint64_t model_type = 1;
+  uint64_t model_type = 1;  // 1 Unigram, 2 BPE, 3 WORD, 4 CHAR
+  // byte_fallback, treat_whitespace_as_suffix of the file.
   bool byte_fallback = false, space_as_suffix = false;
-  int32_t bos = 1, eos = 2, pad = -1;  // ids, -1 = none
+  int32_t bos = 1, eos = 2, pad = -1;  // ids; -1: none
+  // The name of the normalization, such as "nmt_nfkc".
   std::string_view rule = "";
-  // Whether a text may be covered with the piece.
+  // True if the piece may be used to cover a text.
   bool in_texts(const SentencePiece& p) const {
     return p.type == kNormal || p.type == kUserDefined || p.type == kUnused;
   }
-  std::string_view charsmap;  // empty: none
+  std::string_view charsmap;  // the precompiled normalization; empty: none
+  // add_dummy_prefix, remove_extra_whitespaces and escape_whitespaces of the file.
   bool dummy_prefix = true, squeeze = true, escape = true;
 };
 
-// Views of `bytes`. Errors: kTokenizerFormat with the byte where the file is damaged.
+// Parses the bytes of a file. The texts of the result are views of `bytes`. Errors: H2002 the file is damaged; the
+// message names the byte.
 Result<SentencePieceModel> parse_sentencepiece(std::string_view bytes);
 
-// kTokenizerFormat for a piece that is empty, no UTF-8, of an unknown type or in the vocabulary.
+// Checks a piece. Errors: H2002 the piece is empty, is not UTF-8, has an unknown type, or is already in the vocabulary.
 Status check_sentencepiece(const SentencePiece& piece, size_t id, const Vocabulary& vocabulary);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// JSON of TemplateProcessing, the stage that puts special tokens around texts.
+// Writes the JSON of TemplateProcessing, the post-processor that puts special tokens around texts.
 #pragma once
 
 #include <optional>
@@ -9,22 +9,24 @@
 
 namespace hone {
 
-// Tokens that the tokenizer knows, by name. `second` is the segment of B and of the tokens after
-// it; A's is 0.
+// The special tokens around a single text A and around a pair A, B. All must be tokens of the tokenizer. `second` is
+// the segment id of B and of the tokens after B; that of the others is 0.
 struct PairTemplate {
-  std::vector<std::string> before, between, after;  // of a pair
-  std::vector<std::string> before_one, after_one;   // of a single text
+  std::vector<std::string> before, between, after;  // for a pair
+  std::vector<std::string> before_one, after_one;   // for a single text
   int second = 0;
 };
+// Errors: H2005 the vocabulary lacks one of the tokens.
 Result<std::string> pair_template_json(const PairTemplate& t, const TokenizerParts& parts);
 
-// Puts the given ids around each sequence; the second is of `segment`.
+// The JSON of a stage that puts bos before and eos after each text, if their ids are given. `segment` is the segment
+// id of the second text and its tokens.
 std::string bos_eos_template(const std::string& bos, std::optional<int32_t> bos_id,
                              const std::string& eos, std::optional<int32_t> eos_id,
                              int segment = 1);
 
-// Makes the post-processor for add_bos_token and add_eos_token. A tokenizer.json has its own
-// post-processor, so these keys are used only without one.
+// Sets the post-processor that add_bos_token and add_eos_token ask for, if the configuration has one of them. Call it
+// only if there is no tokenizer.json, which has its own post-processor.
 Status apply_bos_eos(const TokenizerConfig& config, TokenizerParts& parts);
 
 }  // namespace hone

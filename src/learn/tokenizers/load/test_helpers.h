@@ -1,5 +1,5 @@
-// Helpers of the room's tests: goldens, the data folder, and the hashes and random texts of
-// tools/golden_tokenizers.py.
+// Helpers for the tests of tokenizers: expected values (goldens), the data folder, and the same hashes and random
+// texts as in tools/golden_tokenizers.py.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -78,7 +78,7 @@ inline std::vector<std::vector<int32_t>> encode_all(const Tokenizer& t,
   return rows;
 }
 
-// The hashes of `want` of the rows decoded, and decoded without special tokens.
+// Expects that the decoded rows, with and without special tokens, have the hashes in `want`.
 inline void expect_decoded(const Tokenizer& t, const std::vector<std::vector<int32_t>>& rows,
                            const nlohmann::json& want) {
   std::vector<std::vector<int>> decoded, skipped;
@@ -90,7 +90,8 @@ inline void expect_decoded(const Tokenizer& t, const std::vector<std::vector<int
   EXPECT_EQ(fnv_rows(skipped), want["skipped"].get<std::string>());
 }
 
-// The hashes of a golden pipeline `want`: ids, special tokens split, decoded; the ids of texts.
+// Expects that the ids of the texts, also with split_special_tokens, and the decoded texts have the hashes in `want`.
+// Returns the ids of `texts`.
 inline std::vector<std::vector<int32_t>> expect_pipeline(const Tokenizer& t,
                                                          const nlohmann::json& want,
                                                          const std::vector<std::string>& texts,
@@ -107,8 +108,8 @@ inline std::vector<std::vector<int32_t>> expect_pipeline(const Tokenizer& t,
 inline const char* const kCorpora[] = {"tinyshakespeare/input.txt", "wikitext2/test.txt",
                                        "wikitext2/valid.txt"};
 
-// The hashes of golden row `want` for texts, random texts and the corpora of the data folder; the
-// ids of the corpora.
+// Expects that the ids of the texts, the random texts and the corpora in the data folder have the hashes in `want`.
+// Returns the ids of the corpora.
 inline std::vector<std::vector<int32_t>> expect_golden_ids(const Tokenizer& t,
                                                            const nlohmann::json& want,
                                                            const std::vector<std::string>& texts,
@@ -125,7 +126,7 @@ inline std::vector<std::vector<int32_t>> expect_golden_ids(const Tokenizer& t,
   return corpora;
 }
 
-// The 46 hard texts of tok-gguf and the ids that llama.cpp gives them with a vocabulary.
+// The 46 difficult texts in the data folder tok-gguf, and the ids that llama.cpp gives them with a vocabulary.
 struct HardTexts {
   std::vector<std::string> texts;
   std::vector<std::vector<int32_t>> ids;

@@ -1,10 +1,9 @@
-// Byte pair encoding.
+// The model byte pair encoding (BPE), in two forms.
 //
-// Byte-level (such as GPT-2): a piece starts as one symbol per byte. Character-level
-// (SentencePiece): as one symbol per character; a character that is not a token becomes the tokens
-// "<0x..>" of its bytes (byte_fallback), else the unknown token.
-// Reference: Sennrich et al. 2016; huggingface/tokenizers models/bpe for unk and ignore_merges;
-// Kudo and Richardson 2018 for byte fallback.
+// Byte-level (such as GPT-2): a piece starts as one symbol for each byte. Character-level (SentencePiece): a piece
+// starts as one symbol for each character. A character that is not a token becomes the tokens "<0x..>" of its bytes
+// (byte_fallback), or the unknown token. Reference: Sennrich et al. 2016; huggingface/tokenizers models/bpe for unk
+// and ignore_merges; Kudo and Richardson 2018 for byte fallback.
 #pragma once
 
 #include <memory>
@@ -15,38 +14,43 @@
 
 namespace hone {
 
+// The ids of two tokens, and of the token that they are merged to.
 struct Merge {
   int32_t left, right, result;
 };
 
 struct BpeParts {
-  Vocabulary vocabulary;       // byte-level: spelled in the byte-level alphabet
-  std::vector<Merge> merges;   // a pair given twice keeps its last rank
-  std::vector<int32_t> ranks;  // of the merges, not negative; empty: rank = index
+  // byte-level: with each byte written as one printable character ("Ġthe" for " the").
+  Vocabulary vocabulary;
+  std::vector<Merge> merges;  // if a pair appears twice, its last rank counts
+  // ranks[i] >= 0 of merges[i]: lower ranks merge first; empty: the rank is the index.
+  std::vector<int32_t> ranks;
   bool byte_level = true;
   bool byte_fallback = false;  // character-level only
-  std::string unk_token;       // for text that is not a token; "": that text is dropped
-  bool fuse_unk = false;       // a run of it is one unknown token
-  bool ignore_merges = false;  // a piece that is a token needs no merges
+  std::string unk_token;       // the token for characters that are not tokens; "": they are dropped
+  bool fuse_unk = false;       // a run of unknown characters becomes one unknown token
+  bool ignore_merges = false;  // a piece that is a token itself becomes that token, without merging
 };
 
-// Looks the three tokens of a merge up; `where` names its place for the error.
+// Looks up the three tokens of a merge. `where` is its place for messages. Errors: H2005 the vocabulary lacks one of
+// them.
 Result<Merge> resolve_merge(const Vocabulary& vocabulary, std::string_view left,
                             std::string_view right, const std::string& where);
 
-// The merges of a vocabulary without a list of them: every split of a token into two tokens.
-// scores[id] orders them, the highest first, as SentencePiece does; among equal scores the
-// leftmost pair of a text merges first. Tokens with a score of NaN take no part.
-// Errors: kTokenizerVocabulary for a token of more than kMaxMergedBytes.
+// Sets parts.merges and parts.ranks for a vocabulary that has scores but no list of merges, as in SentencePiece. Each
+// way to split a token into two tokens is a merge. Merges to tokens with a higher scores[id] come first; of equal
+// scores the leftmost pair in a text. Tokens whose score is NaN are ignored. Errors: H2005 a token has more than
+// kMaxMergedBytes bytes.
 inline constexpr size_t kMaxMergedBytes = 1024;
 Status merges_from_scores(const std::vector<float>& scores, BpeParts& parts);
 
-// kTokenizerVocabulary when the unknown token is not in the vocabulary.
+// Creates the model. Errors: H2005 the unknown token is not in the vocabulary.
 Result<std::unique_ptr<Model>> make_bpe(BpeParts parts);
-std::unique_ptr<Model> make_byte_level_bpe(BpeParts parts);  // the two kinds of make_bpe
+// The two forms, which make_bpe chooses between.
+std::unique_ptr<Model> make_byte_level_bpe(BpeParts parts);
 std::unique_ptr<Model> make_character_bpe(BpeParts parts);
 
-// The "model" of tokenizer.json.
+// The value of "model" in tokenizer.json.
 std::string bpe_json(const BpeParts& parts);
 
 }  // namespace hone

@@ -1,8 +1,7 @@
-// The merging of byte pair encoding, for byte-level and character-level BPE.
+// The merge loop of byte pair encoding, for byte-level and character-level BPE.
 //
-// The adjacent pair with the lowest rank, the leftmost of equals, is replaced by its result until
-// no pair has a rank. Short pieces scan an array; long ones use a heap, so n symbols take
-// O(n log n).
+// Repeatedly replaces the adjacent pair with the lowest rank (the leftmost of equal ranks) by its result, until no pair
+// has a rank. Short pieces scan an array. Long pieces use a heap, so n symbols take O(n log n) time.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +13,14 @@
 
 namespace hone {
 
-// The merge of a pair: rank in the high half, result in the low one. kNoMerge is larger than all.
+// The merge of a pair: its rank in the upper 32 bits, the resulting token in the lower 32 bits. kNoMerge (the pair
+// does not merge) is larger than all others.
 using MergeStep = uint64_t;
 inline constexpr MergeStep kNoMerge = ~MergeStep{0};
 
 class MergeTable {
  public:
-  // ranks as in BpeParts.
+  // `merges` and `ranks` are as in BpeParts.
   MergeTable(std::span<const Merge> merges, std::span<const int32_t> ranks);
 
   MergeStep find(int32_t left, int32_t right) const {
@@ -54,10 +54,11 @@ struct BpeScratch : ModelScratch {
     int32_t symbol, previous, next;
   };
   std::vector<Node> nodes;
-  std::vector<uint64_t> heap;  // rank in the high half, place of the left symbol in the low one
+  // Rank in the upper 32 bits, index of the left symbol in the lower 32 bits.
+  std::vector<uint64_t> heap;
 };
 
-// Merges scratch.symbols, which hold the first symbols of a piece, until nothing merges.
+// Merges scratch.symbols, the initial symbols of a piece, until no pair merges. The result is in scratch.symbols.
 void merge_symbols(const MergeTable& table, BpeScratch& scratch);
 
 }  // namespace hone

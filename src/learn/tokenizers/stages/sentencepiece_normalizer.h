@@ -1,6 +1,6 @@
-// SentencePiece's own normalization, in one pass over the text: the longest keys of a charsmap,
-// user defined pieces unchanged, runs of spaces merged and removed at the ends, a space in front,
-// every space as U+2581. Bytes that are not UTF-8 become U+FFFD, one by one. Reference:
+// The normalization of SentencePiece, in one pass over the text. It replaces the longest keys of the charsmap, leaves
+// user defined pieces unchanged, merges runs of spaces and removes spaces at the ends (squeeze), puts a space in
+// front (prefix), and writes each space as U+2581. Each byte that is not UTF-8 becomes U+FFFD. Reference:
 // google/sentencepiece normalizer.cc.
 #pragma once
 
@@ -15,8 +15,8 @@
 namespace hone {
 
 struct SentencePieceNormalization {
-  std::optional<Charsmap> charsmap;
-  std::vector<std::string> user_defined;
+  std::optional<Charsmap> charsmap;       // none: no characters are replaced
+  std::vector<std::string> user_defined;  // pieces that are left unchanged
   bool prefix = true, squeeze = true;
 };
 std::unique_ptr<Normalizer> make_sentencepiece_normalizer(SentencePieceNormalization how);

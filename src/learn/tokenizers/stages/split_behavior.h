@@ -1,4 +1,4 @@
-// The places of delimiters in the pieces of a text: "behavior" of Split and Punctuation.
+// Splits a text at delimiters. "behavior" of the stages Split and Punctuation says what happens to the delimiters.
 // Reference: huggingface/tokenizers tokenizer/normalizer.rs, SplitDelimiterBehavior.
 #pragma once
 
@@ -12,9 +12,16 @@
 
 namespace hone {
 
+// For the text "a--b" with the delimiter "-":
+//   kRemoved             a, b          delimiters are dropped
+//   kIsolated            a, -, -, b    each delimiter is a piece
+//   kMergedWithPrevious  a-, -, b      a delimiter is appended to the text before it
+//   kMergedWithNext      a, -, -b      a delimiter is put in front of the text after it
+//   kContiguous          a, --, b      adjacent delimiters are one piece
 enum class SplitBehavior { kRemoved, kIsolated, kMergedWithPrevious, kMergedWithNext, kContiguous };
 
-// The behavior by its name in tokenizer.json; errors name `stage`.
+// Reads the name of a behavior from tokenizer.json. `stage` is the name of the stage for messages. Errors: H2003 an
+// unknown name; H2002 it is not a string.
 inline Result<SplitBehavior> split_behavior(const JsonAt& at, const char* stage) {
   const std::string name(HONE_TRY(at.string()));
   const std::vector<std::string> names = {"Removed", "Isolated", "MergedWithPrevious",
@@ -27,16 +34,18 @@ inline Result<SplitBehavior> split_behavior(const JsonAt& at, const char* stage)
   return static_cast<SplitBehavior>(found - names.begin());
 }
 
-// Receives the text as a row of segments, each a delimiter or not, and joins them to pieces.
+// Joins segments of a text to pieces by a behavior. Call take() for all segments in order, then flush(). Each piece
+// goes to `sink`.
 struct SplitJoiner {
   std::string_view text;
   SplitBehavior behavior;
   PieceSink sink;
-  size_t begin = 0, end = 0;  // the piece being joined, empty when begin == end
+  size_t begin = 0, end = 0;  // the bytes of the piece that is being joined; empty if begin == end
   bool last_was_delimiter = false;
 
+  // The next segment: bytes [from, to) of the text, and whether they are a delimiter.
   void take(size_t from, size_t to, bool delimiter) {
-    bool join = false;  // with the piece before
+    bool join = false;  // append the segment to the current piece
     switch (behavior) {
       case SplitBehavior::kRemoved:
       case SplitBehavior::kIsolated:
@@ -59,6 +68,7 @@ struct SplitJoiner {
     end = to;
     if (behavior == SplitBehavior::kRemoved && delimiter) begin = end;
   }
+  // Passes the current piece to the sink.
   void flush() {
     if (begin < end) sink(text.substr(begin, end - begin));
     begin = end;

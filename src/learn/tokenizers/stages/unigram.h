@@ -1,7 +1,6 @@
-// Unigram: the cover of a text by pieces whose scores have the largest sum (Viterbi). A character
-// that is not a piece is unknown; a run of such characters becomes the tokens "<0x..>" of its bytes
-// (byte_fallback), else one unknown token.
-// Reference: Kudo 2018 (arXiv 1804.10959); google/sentencepiece unigram_model.cc, EncodeOptimized;
+// The model Unigram: splits a text into the pieces whose scores have the largest sum (Viterbi). A character that no
+// piece covers is unknown. A run of unknown characters becomes the tokens "<0x..>" of its bytes (byte_fallback), or
+// one unknown token. Reference: Kudo 2018 (arXiv 1804.10959); google/sentencepiece unigram_model.cc, EncodeOptimized;
 // huggingface/tokenizers models/unigram.
 #pragma once
 
@@ -16,19 +15,22 @@ namespace hone {
 struct UnigramPiece {
   std::string text;
   double score = 0;
-  int32_t id = 0;  // of the vocabulary
+  int32_t id = 0;  // its id in the vocabulary
 };
 
 struct UnigramParts {
   Vocabulary vocabulary;
-  std::vector<UnigramPiece> pieces;  // that a text is covered with; of equal texts the last counts
+  // The pieces that may cover a text; if a text appears twice, the last one counts.
+  std::vector<UnigramPiece> pieces;
   int32_t unk_id = -1;
-  double unk_score = 0;  // of an unknown character: kUnknownPenalty below the lowest score
+  // The score of an unknown character: kUnknownPenalty less than the lowest score.
+  double unk_score = 0;
   bool byte_fallback = false;
-  // Sums are floats that restart when they pass 100,000, as in SentencePiece 0.2.3 (this changes
-  // long texts); else they are doubles without restarts, as in tokenizers.
+  // true: sums of scores are floats that restart when they exceed 100,000, as in SentencePiece 0.2.3; this affects the
+  // result for long texts. false: sums are doubles without restarts, as in Hugging Face tokenizers.
   bool single_precision = false;
-  // A run of unknown characters that the vocabulary has is that token, as in tokenizers and Marian.
+  // true: a run of unknown characters that is a token of the vocabulary becomes that token, as in Hugging Face
+  // tokenizers and Marian.
   bool look_up_unknown = false;
 };
 inline constexpr double kUnknownPenalty = 10;

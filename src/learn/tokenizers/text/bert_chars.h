@@ -1,5 +1,5 @@
-// Character classes of BERT's normalizer and pre-tokenizer. Reference: google-research/bert
-// tokenization.py; huggingface/tokenizers normalizers/bert.rs, whose Unicode is of version 8.
+// The character classes of BERT's normalizer and pre-tokenizer. Reference: google-research/bert tokenization.py;
+// huggingface/tokenizers normalizers/bert.rs, which uses Unicode 8.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,18 @@
 namespace hone {
 
 enum BertChar : uint8_t {
-  kBertControl = 1,  // dropped by clean_text, as are U+0000 and U+FFFD
-  kBertSpace = 2,    // White_Space, and control characters among them have kBertControl too
-  kBertChinese = 4,  // CJK ideographs, each a token
-  kBertMark = 8,     // Mn: accents
+  kBertControl = 1,  // clean_text drops it; so it does U+0000 and U+FFFD
+  kBertSpace = 2,    // White_Space of Unicode; such control characters have kBertControl too
+  kBertChinese = 4,  // CJK ideographs, each of which becomes a word
+  kBertMark = 8,     // Unicode category Mn: accents
   kBertPunctuation = 16,
-  kBertMixed = 32,  // a canonical decomposition, a combining class or a lower case of its own
+  kBertMixed = 32,  // has a canonical decomposition, a combining class or a different lower case
 };
 
-// Bits of each character below kClassTableSize. Built at the first call.
+// A table with the bits of each character below kClassTableSize. Built at the first call; several threads may call it.
 const uint8_t* bert_chars();
 
+// The bits of any character. `table` is bert_chars().
 inline uint8_t bert_char(const uint8_t* table, uint32_t code) {
   if (code < kClassTableSize) return table[code];
   const bool control = code == 0xe0001 || (code >= 0xe0020 && code <= 0xe007f) ||

@@ -1,7 +1,6 @@
-// The precompiled charsmap of SentencePiece: the replacements of a text's characters.
+// The precompiled charsmap of SentencePiece, which maps character sequences (keys) to their replacements.
 //
-//   u32 size | size bytes: a double array of u32 units (darts-clone) | replacements, each ends with
-//   0
+//   u32 size | a double array of u32 units (darts-clone), `size` bytes | replacements, each ended by a 0 byte
 //
 // Reference: google/sentencepiece normalizer.cc; s-yata/darts-clone for the units.
 #pragma once
@@ -19,19 +18,20 @@ namespace hone {
 
 class Charsmap {
  public:
-  // Errors: kTokenizerFormat.
+  // Parses a charsmap; copies the bytes. Errors: H2002 the charsmap is damaged.
   static Result<Charsmap> parse(std::string_view blob);
 
-  // The replacement of the longest key that `text` begins with, and the key's bytes.
+  // The replacement of the longest key that `text` begins with; none if there is no such key. Sets `length` to the
+  // bytes of the key.
   std::optional<std::string_view> longest(std::string_view text, size_t& length) const;
-  // The replacement of the shortest one.
+  // The replacement of the shortest key that `text` begins with.
   std::optional<std::string_view> shortest(std::string_view text) const;
 
-  // True for an ASCII character that stays as it is when another one follows.
+  // True for an ASCII character that is not replaced if another ASCII character follows it.
   bool stays(char c) const { return stays_[static_cast<unsigned char>(c) & 127]; }
 
  private:
-  // Calls take(value, length) for each key that text begins with, until it gives false.
+  // Calls take(value, length) for each key that `text` begins with, the shortest first, until it returns false.
   template <class Take>
   void each_prefix(std::string_view text, const Take& take) const;
   std::string_view replacement(uint32_t value) const;

@@ -1,4 +1,4 @@
-// Error codes of the room: H20xx.
+// Error codes of tokenizers: H20xx. errors.def has their titles.
 #pragma once
 
 #include "base/core/error.h"

@@ -1,4 +1,4 @@
-// Reading JSON with simdjson: typed access whose errors name the file and the key.
+// Reads JSON with simdjson: typed access whose errors name the file and the key.
 #pragma once
 
 #include <simdjson.h>
@@ -13,10 +13,11 @@ namespace hone {
 
 using JsonElement = simdjson::dom::element;
 
-// A parsed document; elements stay valid as long as it lives and is not parsed into again.
+// A parsed document. Its elements are valid as long as the document.
 class JsonDocument {
  public:
-  // `where` is the file's name for errors, which give line:column too.
+  // Parses a document. `where` is the name of the file in messages. Errors: H2002 the text is not JSON; the message
+  // names the line and column.
   static Result<JsonDocument> parse(std::string_view text, const std::string& where);
   JsonElement root() const { return root_; }
 
@@ -25,18 +26,21 @@ class JsonDocument {
   JsonElement root_;
 };
 
-// A place in a document: "tokenizer.json: pre_tokenizer.pretokenizers[1]".
+// A value in a document, with its place for messages: "tokenizer.json: pre_tokenizer.pretokenizers[1]".
 struct JsonAt {
   JsonElement value;
   std::string where;
 
+  // The element `v` of this array, which has the index `index`.
   JsonAt item(JsonElement v, size_t index) const;
 
-  // The member, or nothing when it is absent or null or this is not an object.
+  // The member `key`; none if it is absent or null, or if this is not an object.
   std::optional<JsonAt> find(std::string_view key) const;
-  // The member; an error when it is absent or null.
+  // The member `key`. Errors: H2002 it is absent or null.
   Result<JsonAt> get(std::string_view key) const;
 
+  // The value, or the value of a member, as a type; boolean_or returns `fallback` if the member is absent or null.
+  // Errors: H2002 the value has another type, or the member is missing.
   Result<std::string_view> string() const;
   Result<int64_t> integer() const;
   Result<bool> boolean() const;
@@ -45,13 +49,13 @@ struct JsonAt {
   Result<std::string_view> string(std::string_view key) const;
   Result<bool> boolean_or(std::string_view key, bool fallback) const;
 
-  Error expected(std::string_view what) const;  // "expected a string, found 12"
+  Error expected(std::string_view what) const;  // error H2002: "expected a string, found 12"
 };
 
 // The text as a JSON string with quotes. Bytes that are not UTF-8 become U+FFFD.
 std::string json_quote(std::string_view text);
 
-// A whole file. kTokenizerMissing when it cannot be opened.
+// The contents of a file. Errors: H2001 the file cannot be read.
 Result<std::string> read_text_file(const std::string& path);
 
 }  // namespace hone

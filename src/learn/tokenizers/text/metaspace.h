@@ -1,4 +1,4 @@
-// Shared parts of the pre-tokenizer and the decoder "Metaspace".
+// Shared parts of the pre-tokenizer and the decoder "Metaspace", which write a space as "▁" (U+2581).
 #pragma once
 
 #include <string>
@@ -13,12 +13,14 @@ inline constexpr std::string_view kMetaspace = "\xE2\x96\x81";  // U+2581
 
 struct Metaspace {
   enum Scheme { kAlways, kFirst, kNever };
-  std::string replacement{kMetaspace};  // one character
-  Scheme scheme = kAlways;              // the parts of a text that get one in front
-  bool split = true;
+  std::string replacement{kMetaspace};  // the character that replaces a space
+  // Which parts of a text (the parts between added tokens) get the replacement in front.
+  Scheme scheme = kAlways;
+  bool split = true;  // split before each replacement
 };
 
-// The members of a stage of either kind, in the new or the old spelling.
+// Reads the members of a Metaspace stage, with prepend_scheme or the older add_prefix_space. Errors: H2002 a member has
+// the wrong type; H2003 an unknown prepend_scheme.
 Result<Metaspace> read_metaspace(const JsonAt& spec);
 
 }  // namespace hone

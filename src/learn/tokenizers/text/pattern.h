@@ -1,5 +1,5 @@
-// A pattern of a Split stage: a literal text, or a regular expression in the dialect of Hugging
-// Face tokenizers, run by a hand-written scanner where there is one and by PCRE2 elsewhere.
+// A pattern of a Split or Replace stage: a literal text, or a regular expression in the dialect of Hugging Face
+// tokenizers (Oniguruma). Well-known expressions are matched by hand-written scanners (scanners.h), others by PCRE2.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ struct JsonAt;  // json_dom.h
 class Pattern {
  public:
   virtual ~Pattern() = default;
-  // Calls fn(begin, end) for each match from left to right; matches do not overlap. One between two
-  // characters is empty: begin == end. An empty text has none.
+  // Calls fn(begin, end) with the byte offsets of each match from left to right. Matches do not overlap. A match may be
+  // empty (begin == end). An empty text has no matches.
   virtual void each_match(std::string_view text, FunctionRef<void(size_t, size_t)> fn) const = 0;
 };
 
@@ -26,11 +26,12 @@ class Pattern {
 void append_replaced(const Pattern& pattern, std::string_view text, std::string_view content,
                      std::string& out);
 
-// The same for a pattern of one byte: spaces are frequent.
+// Appends `text` with each byte `byte` replaced by `content`. A fast case, since the pattern is often a single space.
 void append_replaced_byte(std::string_view text, char byte, std::string_view content,
                           std::string& out);
 
-// spec: {"String": "..."} or {"Regex": "..."}.
+// Create a pattern from JSON, {"String": "..."} or {"Regex": "..."}, or from a regular expression; `where` is its place
+// for messages. Errors: H2006 the expression does not compile; make_pattern also H2002 other JSON.
 Result<std::unique_ptr<Pattern>> make_pattern(const JsonAt& spec);
 Result<std::unique_ptr<Pattern>> make_regex(std::string_view regex, const std::string& where);
 

@@ -1,4 +1,4 @@
-// A cache of the ids of recent pieces; each thread has one for each model.
+// A cache of the token ids of recent pieces. Each thread has one for each model.
 #pragma once
 
 #include <algorithm>
@@ -13,19 +13,19 @@
 
 namespace hone {
 
-// Ids of recent pieces. Each piece has two possible places, so memory is bounded. Entries hold pieces of up to 16
-// bytes that become up to 4 ids; 32 bytes an entry, two megabytes in all. Longer pieces have one
-// place among the Longs; 128 bytes each, half a megabyte in all.
+// The ids of recent pieces, in tables of fixed size. A piece of at most kMaxBytes bytes with at most kMaxIds ids is
+// an Entry: 32 bytes each, in one of two possible places, 2 MiB in total. Longer pieces, and pieces with more ids,
+// are a Long: 128 bytes each, in one possible place, 0.5 MiB in total.
 class PieceCache {
  public:
   struct Entry {
-    uint64_t low, high;  // together with `length` they give every byte of the piece
-    uint8_t packed[13];  // the first ids, three bytes each, and room for a four-byte copy
-    uint8_t length = 0;  // 0 = free
-    uint8_t count = 0;   // or kInLong
-    int8_t extra = 0;    // for the model
+    uint64_t low, high;  // the bytes of the piece, of which `length` are used
+    uint8_t packed[13];  // the ids, three bytes each, and one more byte so that id() can copy four
+    uint8_t length = 0;  // bytes of the piece; 0: the entry is free
+    uint8_t count = 0;   // number of ids, or kInLong
+    int8_t extra = 0;    // for use by the model
 
-    // Ids have at most 24 bits: Vocabulary::kMaxId.
+    // Id i. Ids have at most 24 bits (Vocabulary::kMaxId).
     int32_t id(int i) const {
       uint32_t four;
       std::memcpy(&four, packed + 3 * i, 4);
@@ -38,18 +38,18 @@ class PieceCache {
   };
   static constexpr size_t kMaxBytes = 16, kMaxIds = 4, kPairs = size_t{1} << 15;
   static constexpr size_t kMostBytes = 53, kLongs = size_t{1} << 12;
-  static constexpr uint8_t kInLong = 255;  // more than kMaxIds ids: see find_long()
+  static constexpr uint8_t kInLong = 255;  // the piece has more than kMaxIds ids: use find_long()
 
   struct alignas(64) Long {
     std::array<int32_t, 18> ids;
     std::array<char, kMostBytes> bytes;
     int8_t extra = 0;
-    uint8_t length = 0;  // 0 = free
-    uint8_t count = 0;
+    uint8_t length = 0;  // bytes of the piece; 0: the place is free
+    uint8_t count = 0;   // number of ids
   };
 
-  // The entry for `piece` (1 to kMaxBytes bytes); hit: it is filled. If not, its key is written and
-  // the caller fills ids and count.
+  // The entry for `piece`, which has 1 to kMaxBytes bytes. Sets `hit` to true if the entry has its ids. Else the
+  // entry is a new one for this piece, and the caller must set its ids or count.
   Entry& at(std::string_view piece, bool& hit) {
     const char* p = piece.data();
     const size_t n = piece.size();
@@ -79,12 +79,12 @@ class PieceCache {
     return e;
   }
 
-  // The entry of keep_long() for a piece, if it still exists.
+  // The entry that keep_long() made for a piece; null if it no longer exists.
   const Long* find_long(std::string_view piece) const {
     const Long& l = longs_[hash_bytes(piece) & (kLongs - 1)];
     return std::string_view(l.bytes.data(), l.length) == piece ? &l : nullptr;
   }
-  // Nothing is kept of a piece of more than kMostBytes, or of too many ids.
+  // Keeps the ids of a piece, unless it has more than kMostBytes bytes or more than 18 ids.
   void keep_long(std::string_view piece, std::span<const int32_t> ids, int8_t extra = 0) {
     Long& l = longs_[hash_bytes(piece) & (kLongs - 1)];
     if (piece.size() > kMostBytes || ids.size() > l.ids.size()) return;
@@ -102,7 +102,7 @@ class PieceCache {
   std::vector<Long> longs_ = std::vector<Long>(kLongs);
 };
 
-// Appends the ids of a piece: from the cache, or from compute(piece, ids), which appends them.
+// Appends the ids of a piece to `ids`: from the cache, or else by compute(piece, ids), which appends them.
 template <class Compute>
 void append_cached(std::string_view piece, std::vector<int32_t>& ids, PieceCache& cache,
                    const Compute& compute) {

@@ -1,7 +1,7 @@
-// Maps strings to values, and finds the strings that a text begins with.
+// Maps strings (keys) to values, and finds the keys that a text begins with.
 //
-// A double array (Aoe 1989): the child of node n for byte b is at base[n] + b, and is its child
-// only if check is n. A step is one memory access.
+// It is a trie in a double array (Aoe 1989): the child of node n for byte b is unit base[n] + b, if check of that
+// unit is n. So a step takes one memory access.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,13 @@ namespace hone {
 
 class PrefixTrie {
  public:
-  using Key = std::pair<std::string_view, int32_t>;  // value >= 0
+  using Key = std::pair<std::string_view, int32_t>;  // a key and its value, which must be >= 0
   PrefixTrie() : PrefixTrie(std::vector<Key>{}) {}
-  // If a key is given twice, the last one counts. Empty keys are never found.
+  // If a key appears twice, the last value counts. Empty keys are ignored.
   explicit PrefixTrie(std::vector<Key> keys);
 
-  // Calls take(end, value) for every key that [p, end) begins with, the shortest first.
+  // Calls take(key_end, value) for each key that the bytes [p, end) begin with, the shortest first. key_end points
+  // after the key.
   template <class Take>
   void each_prefix(const char* p, const char* end, const Take& take) const {
     for (int32_t node = 0; p < end;) {
@@ -27,7 +28,7 @@ class PrefixTrie {
       if (const int32_t value = units_[static_cast<size_t>(node)].value; value >= 0) take(p, value);
     }
   }
-  // The end of the longest one and its value; p itself when there is none.
+  // Finds the longest key that [p, end) begins with. Returns its end and sets `value`; returns p if there is none.
   const char* longest(const char* p, const char* end, int32_t& value) const {
     const char* stop = p;
     each_prefix(p, end, [&](const char* at, int32_t v) {
@@ -42,7 +43,7 @@ class PrefixTrie {
     int32_t base = 0, check = -1, value = -1;
   };
   int32_t child(int32_t node, char byte) const {
-    // The last 256 units are free, so that base + byte never leaves the array.
+    // The last 256 units are unused, so base + byte is always inside the array.
     const int32_t at = units_[static_cast<size_t>(node)].base + static_cast<unsigned char>(byte);
     return units_[static_cast<size_t>(at)].check == node ? at : -1;
   }

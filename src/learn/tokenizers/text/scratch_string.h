@@ -1,4 +1,4 @@
-// Text buffers that a thread uses again and again, so that a warm thread allocates nothing.
+// Text buffers that a thread uses repeatedly, so that it stops allocating memory after its first texts.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace hone {
 
-// An empty string with the memory of one that an earlier ScratchString of this thread left. They
-// may nest.
+// An empty string that takes over the memory of an earlier ScratchString of this thread, if there is one. Several may
+// exist at a time.
 class ScratchString {
  public:
   ScratchString() {
@@ -17,7 +17,7 @@ class ScratchString {
     text_.clear();
   }
   ~ScratchString() {
-    // A rare giant must not pin its memory.
+    // A buffer that became very large is freed.
     if (text_.capacity() <= kMostKept && free_list().size() < kMostFree)
       free_list().push_back(std::move(text_));
   }

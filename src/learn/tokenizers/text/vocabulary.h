@@ -1,4 +1,4 @@
-// Tokens and their ids, both ways: one arena of bytes and one flat hash table.
+// Maps tokens to ids and ids to tokens, with one arena of bytes and one flat hash table.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@ namespace hone {
 
 struct JsonAt;  // json_dom.h
 
+// Hash functions: of two words, and of a text.
 inline uint64_t mix64(uint64_t a, uint64_t b) {
   const auto m =
       static_cast<unsigned __int128>(a ^ 0x9e3779b97f4a7c15u) * (b ^ 0xe7037ed1a0b428dbu);
@@ -22,18 +23,19 @@ uint64_t hash_bytes(std::string_view bytes);
 
 class Vocabulary {
  public:
+  // Reserves memory for a number of tokens and their bytes together.
   void reserve(size_t tokens, size_t bytes);
 
-  // A token as its file spells it (byte-level: "Ġthe"). A token given twice keeps the last id; an
-  // id given twice keeps the last token as its spelling. Ids need not be dense, but may not pass
+  // Adds a token as its file writes it (byte-level: "Ġthe"). If a token is added twice, its last id counts; if an id is
+  // added twice, token() returns its last token. Ids may have gaps. Errors: H2005 the id is negative or greater than
   // kMaxId.
   Status add(std::string_view token, int64_t id);
 
   std::optional<int32_t> find(std::string_view token) const;
-  // Spelling of an id; nullopt if no token has it.
+  // The token of an id; none if there is none.
   std::optional<std::string_view> token(int64_t id) const;
 
-  std::string to_json() const;  // {"token":id,...} by id
+  std::string to_json() const;  // {"token":id,...} in the order of ids
 
   int64_t size() const { return count_; }                                   // distinct tokens
   int64_t id_limit() const { return static_cast<int64_t>(by_id_.size()); }  // largest id + 1
@@ -44,7 +46,7 @@ class Vocabulary {
   struct Slot {
     uint32_t tag = 0;  // high bits of the hash
     uint32_t offset = 0, length = 0;
-    int32_t id = -1;  // -1 = free
+    int32_t id = -1;  // -1: the slot is free
   };
   struct Place {
     uint32_t offset = 0, length = kAbsent;
@@ -60,7 +62,8 @@ class Vocabulary {
   int64_t count_ = 0;
 };
 
-// Adds the members of {"token": id, ...}.
+// Adds the tokens of a JSON object {"token": id, ...}. Errors: H2002 it is not such an object; H2005 an id is out of
+// range.
 Status read_vocabulary(const JsonAt& spec, Vocabulary& vocabulary);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Internal: one object of a DeepSpeed configuration, and the state of reading the whole.
+// Internal: reads the objects of a DeepSpeed configuration and collects the errors.
 #pragma once
 
 #include <algorithm>
@@ -11,27 +11,29 @@
 
 namespace hone::deepspeed {
 
-// The configuration while it is read.
+// The state of reading one configuration. A `pointer` is the JSON pointer of a value, such as "/optimizer/params/lr".
 struct Reading {
   Schema& schema;
   std::vector<std::string>& notices;
   std::vector<Error>& errors;
-  std::string name;                              // "ds_config.json"
-  JsonPlaces places;                             // empty for an object of a settings file
-  std::vector<std::string> without_effect = {};  // keys
+  std::string name;  // name of the file, "ds_config.json"
+  // Lines and columns of the values; empty if the configuration is an object in a settings file.
+  JsonPlaces places;
+  std::vector<std::string> without_effect = {};  // keys that hone ignores
 
-  // "ds_config.json:12:9 optimizer.params.lr" of "/optimizer/params/lr".
+  // The place of a value for messages: "ds_config.json:12:9 optimizer.params.lr".
   std::string place(const std::string& pointer) const;
   void fail(Error e) { errors.push_back(std::move(e)); }
-  // Gives a setting its value.
+  // Sets a setting to a value of the configuration. Adds H0211 to `errors` if the user gave the setting another value.
   void imply(const std::string& setting, const Json& value, const std::string& pointer);
+  // Sets a setting to DeepSpeed's default for an absent key, unless the user gave the setting.
   void imply_default(const std::string& setting, const Json& value, const std::string& pointer);
-  // H2419 at a place.
+  // Adds H2419 to `errors`: hone does not support the value.
   void cannot(const std::string& what, const std::string& pointer, const std::string& remedy);
 };
 
 struct Block;
-// The action for a value that is neither null nor "auto"; none: no effect in one process.
+// Acts on the value of a key, which is neither null nor "auto". An empty function: hone ignores the key.
 using Act = std::function<void(Reading&, const Json& value, const std::string& pointer)>;
 struct Key {
   std::string name;
@@ -44,28 +46,32 @@ struct Block {
   const Json& json;
   std::string pointer;
 
-  // The value; null when it is absent or "auto".
+  // The value of a key; JSON null if it is absent or "auto".
   const Json& at(const std::string& key) const;
   bool has(const std::string& key) const { return json.contains(key); }
+  // JSON pointer of a key.
   std::string place_of(const std::string& key) const { return pointer + "/" + key; }
-  // The block of a key; an error and an empty block when it is not an object.
+  // The object that a key has as its value; an empty one if the key is absent. Adds H2419 if the value is not an
+  // object.
   Block block(const std::string& key) const;
-  // Acts on each key. H2418 for those that are not in the table.
+  // Acts on each key of the object. Adds H2418 for a key that is not in `keys`.
   void walk(const std::vector<Key>& keys) const;
 
-  // A value of the type, or an error and `other`.
+  // The value of a key in this type; `other` if the key is absent. Adds H2419 and returns `other` if the value has
+  // another type.
   bool flag(const std::string& key, bool other) const;
   double number(const std::string& key, double other) const;
   std::string text(const std::string& key, const std::string& other) const;
 };
 
-// For keys that are read separately, before their block is walked.
+// Does nothing: for keys that were read before the walk.
 inline Act seen() {
   return [](Reading&, const Json&, const std::string&) {};
 }
-// Reads a key as the value of a setting.
+// Sets the setting to the key's value.
 Act sets(const std::string& setting);
-// For unsupported features: false, null and an object whose "enabled" is false pass.
+// Adds H2419 for a feature that hone does not support, unless the value turns the feature off: false, an empty object,
+// or an object whose "enabled" is false or "auto".
 Act refused(const std::string& remedy);
 
 void read_zero(const Block& block);

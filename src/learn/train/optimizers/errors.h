@@ -1,4 +1,4 @@
-// Error codes of the room.
+// Error codes of this folder: H2409. errors.def has their titles.
 #pragma once
 
 #include "base/core/error.h"

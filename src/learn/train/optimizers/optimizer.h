@@ -1,4 +1,5 @@
-// An optimizer that --optim names. Each is one file of this shelf:
+// The description of an optimizer, which --optim chooses by name. To add one, add a file to this folder, such as
+// lion.cc:
 //
 //   Optimizer optimizer_lion() {
 //     return {.names = {"lion", "lion_32bit"},
@@ -21,10 +22,11 @@
 
 namespace hone {
 
-// --adam_beta1, --adam_beta2 and --adam_epsilon, which several optimizers take.
+// The values of --adam_beta1, --adam_beta2 and --adam_epsilon, which several optimizers use.
 struct AdamSettings {
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
 };
+// Attributes of an op, each with the setting that gives its value.
 using AdamAttributes = std::vector<std::pair<std::string, double AdamSettings::*>>;
 inline AdamAttributes betas_and_epsilon() {
   return {{"beta1", &AdamSettings::beta1},
@@ -32,41 +34,45 @@ inline AdamAttributes betas_and_epsilon() {
           {"eps", &AdamSettings::epsilon}};
 }
 
-// One name=value of --optim_args, which is an attribute of the op.
+// An argument of --optim_args, given there as name=value. It is an attribute of the optimizer's op.
 struct OptimizerArgument {
   std::string name;
-  Attr otherwise;  // the default, whose type is the argument's: bool, int64_t, double or a text
-  double least = -std::numeric_limits<double>::infinity();  // of a number; both ends are allowed
+  // Default value; its type is the argument's: bool, int64_t, double or std::string.
+  Attr otherwise;
+  // The smallest and the largest value of a number.
+  double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
-  std::vector<std::string> choices = {};  // of a text
+  std::vector<std::string> choices = {};  // the values of a std::string
 };
 
 // A trained weight.
 struct UpdateWeight {
   std::string name;
   Type type;
-  bool decay = true;       // weight decay applies
-  bool looked_up = false;  // a table that ids index, as torch.nn.Embedding
-  bool is_target = false;  // a linear layer's that --optim_target_modules names
-  double rate = 1;         // times the learning rate of the run
-  bool in_parts =
-      false;  // `type` is that of a part: other ranks have other parts (UpdateOptions::tensor)
+  bool decay = true;       // weight decay applies, unless Optimizer::decay_all decides
+  bool looked_up = false;  // an embedding table, whose rows are chosen by ids
+  bool is_target = false;  // weight of a linear layer that --optim_target_modules names
+  double rate = 1;         // factor of the run's learning rate for this weight
+  // Each rank has a part of the weight, and `type` is the type of this part (UpdateOptions::tensor).
+  bool in_parts = false;
 };
 
-// Whether this run decays the weight.
+// Whether this run applies weight decay to the weight. `attrs`: attributes of the optimizer's op.
 inline bool decays(const UpdateWeight& w, const Attrs& attrs) {
   return w.decay && attrs.real("weight_decay") != 0;
 }
 
-// A state of one weight of that type in a list of states: the name before the dot and the weight's
-// name, and the type. nullopt: this weight has none.
+// An optimizer state of one weight, such as Adam's exp_avg.
 struct OptimizerState {
-  std::string name;
+  std::string name;  // its kind, "exp_avg"; the state of a weight is named "<kind>.<weight>"
   Type type;
-  int64_t block = 0;  // not 0: it has one element for this number of the weight's, and no rows
+  // If not 0: the state has one element for each block of this number of the weight's elements, and no rows.
+  int64_t block = 0;
 };
+// Returns the state of this kind for a weight of type `weight`; nullopt: such a weight has none.
 using StateList = std::function<std::optional<OptimizerState>(const Type& weight)>;
 using StateLists = std::vector<StateList>;
+// A state with the shape and dtype of the weight.
 inline StateList state_like_weight(std::string name) {
   return [name = std::move(name)](const Type& weight) { return OptimizerState{name, weight}; };
 }
@@ -76,9 +82,9 @@ inline StateLists adam_states(const Attrs&) {
   return {state_like_weight("exp_avg"), state_like_weight("exp_avg_sq")};
 }
 
-// bitsandbytes' 8-bit numbers (engine/ops/quantize_dynamic.cc): codes, and the magnitude of each
-// block.
-inline constexpr int64_t kCodesBlock = 256;  // elements
+// The two states of bitsandbytes' 8-bit quantization (engine/ops/quantize_dynamic.cc): a code for each element, and the
+// largest magnitude of each block of elements.
+inline constexpr int64_t kCodesBlock = 256;  // elements of a block
 inline StateList state_codes(std::string name) {
   return [name = std::move(name)](const Type& weight) {
     return OptimizerState{name, {DType::u8, weight.shape}};
@@ -91,54 +97,56 @@ inline StateList state_absmax(std::string name) {
   };
 }
 
-// Whether bitsandbytes and Transformers' Trainer give the weight such states: not for embeddings,
-// nor for fewer elements than min_8bit_size.
+// Whether the weight has 8-bit states, by the rules of bitsandbytes and Transformers' Trainer: it is not an embedding
+// and has at least 4096 elements (min_8bit_size).
 inline bool has_codes(const UpdateWeight& w, const Attrs&) {
   return !w.looked_up && w.type.count() >= 4096;
 }
 
-// H2409 nesterov without momentum, or with dampening (sgd.cc).
+// H2409 if nesterov is set without momentum, or with dampening (sgd.cc).
 Status check_nesterov(const Attrs& attrs);
 
-// A state of this name is the average of the weight: evaluations use it, and it is saved in place of the
-// weight (trainer.h).
+// The kind of a state that is a moving average of the weight. Evaluations use it, and it is saved instead of the weight
+// (averages.h).
 inline constexpr const char* kAverageState = "average";
 
+// A range of learning rates.
 struct UsualRates {
   double least = 1e-5, most = 1e-4;
 };
 
-// An optimizer's type in DeepSpeed's configurations, with its defaults there.
+// The name of an optimizer in DeepSpeed's configurations, and its default values there.
 struct DeepSpeedOptimizer {
-  std::string type;  // in any case
+  std::string type;  // compared without regard to upper and lower case
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
 };
 
 struct Optimizer {
-  std::vector<std::string> names;  // values of --optim with the same meaning
-  std::string op;                  // of the catalogue (engine/ops)
+  std::vector<std::string> names;  // the values of --optim that choose this optimizer
+  std::string op;                  // name of the op that updates weights (engine/ops)
   Attrs fixed = {};                // attributes of the op that no setting changes
-  AdamAttributes adam = {};        // attributes with settings of their own
-  std::vector<OptimizerArgument> arguments = {};
-  // Refuses (H2409) arguments that exclude each other; nullptr: none do.
+  AdamAttributes adam = {};        // attributes of the op from --adam_beta1, ...
+  std::vector<OptimizerArgument> arguments = {};  // attributes of the op from --optim_args
+  // Returns H2409 if values of arguments exclude each other. nullptr: all values fit together.
   Status (*check)(const Attrs& attrs) = nullptr;
-  // Lists in the order of the op's operands. Names as in PyTorch's and Transformers' optimizers.
+  // Returns the kinds of states in the order of the op's operands. Names are those of PyTorch and Transformers.
   StateLists (*states)(const Attrs& attrs) = nullptr;
-  // The weights that `op` updates; nullptr: all. `other_op` updates the others, with the attributes
-  // that it knows.
+  // Whether `op` updates this weight; nullptr: it updates all. `other_op` updates the other weights, with the
+  // attributes that it has in common with `op`, and has the states `other_states`.
   bool (*is_for)(const UpdateWeight& weight, const Attrs& attrs) = nullptr;
   std::string other_op = {};
   StateLists (*other_states)(const Attrs& attrs) = nullptr;
   bool needs_targets = false;  // --optim_target_modules must name layers
   bool decay_all = false;      // weight decay applies to biases and norms too
-  bool updates_bf16 = true;    // updates weights that are kept only in bf16
-  // No backend has a kernel for the op: it runs as its decomposition, only on the device.
+  bool updates_bf16 = true;    // can update weights that are kept only in bf16
+  // No backend has a kernel for the op. It runs as other ops (its decomposition), and only on the device.
   bool decomposed = false;
-  bool averages = false;        // has states kAverageState
-  UsualRates usual_rates = {};  // for a trained model; `hone check` warns above ten times the most
-  std::vector<DeepSpeedOptimizer> deepspeed = {};
+  bool averages = false;  // has states of the kind kAverageState
+  // Usual learning rates to fine-tune a trained model. `hone check` warns above ten times the largest.
+  UsualRates usual_rates = {};
+  std::vector<DeepSpeedOptimizer> deepspeed = {};  // its names in DeepSpeed; empty: it has none
 };
 
-std::vector<Optimizer> all_optimizer();  // generated from the folder
+std::vector<Optimizer> all_optimizer();  // all optimizers; generated from the files of this folder
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// The warm-up of DeepSpeed's schedules. Formulas:
+// The warm-up of DeepSpeed's learning-rate schedules. Formulas:
 // https://deepspeed.readthedocs.io/en/latest/schedulers.html
 #pragma once
 
@@ -6,15 +6,16 @@
 
 namespace hone {
 
-// DeepSpeed moves its schedule after a step, and its first move is to 0: the first two steps are
-// both at the beginning. The warm-up takes two steps at least.
+// DeepSpeed counts its schedule's position after each step, starting with 0 after the first step. So the first two
+// steps both have the first learning rate of the schedule. The warm-up takes at least two steps.
 struct DeepSpeedWarmup {
   explicit DeepSpeedWarmup(const ScheduleOptions& o)
       : steps(std::max(2.0, o.warmup())), is_log(o.more.value("warmup_type", "log") == "log") {}
 
-  // The schedule's counter for the step after `done` steps; < 0: it has not started.
+  // DeepSpeed's position for the step that follows after `done` steps; below 0: the schedule has not started.
   static double at(double done) { return done - 1; }
-  // 0 to 1 where at < steps: log(at + 1) / log(steps), or at / steps.
+  // The share of the warm-up that is done at a position below `steps`, 0 to 1: log(at + 1) / log(steps), or at / steps
+  // for the type "linear".
   double share(double at) const { return is_log ? std::log(at + 1) / std::log(steps) : at / steps; }
 
   double steps;
@@ -23,7 +24,7 @@ struct DeepSpeedWarmup {
 
 inline ScheduleArgument deepspeed_warmup_type() { return {"warmup_type", {"log", "linear"}}; }
 
-// Steps until the end: the argument total_num_steps, or those of the run.
+// The number of steps of the schedule: the argument total_num_steps or, if it is not given, the steps of the run.
 inline double deepspeed_total(const ScheduleOptions& o) {
   return o.more.value("total_num_steps", o.total());
 }

@@ -1,4 +1,5 @@
-// A learning-rate schedule that --lr_scheduler_type names. Each is one file of this shelf:
+// The description of a learning-rate schedule, which --lr_scheduler_type chooses by name. To add one, add a file to
+// this folder, such as linear.cc:
 //
 //   ScheduleForm schedule_linear() {
 //     return {.name = "linear", .make = [](const ScheduleOptions& o) -> Result<Rate> {
@@ -19,46 +20,46 @@
 namespace hone {
 
 struct ScheduleOptions {
-  std::string type = "linear";
-  double learning_rate = 5e-5;  // the peak
+  std::string type = "linear";  // name of the schedule
+  double learning_rate = 5e-5;  // the largest rate, reached after the warm-up
   int64_t warmup_steps = 0;
   int64_t total_steps = 0;
-  // --lr_scheduler_kwargs: num_cycles, power, lr_end, min_lr, ...
+  // The arguments from --lr_scheduler_kwargs: num_cycles, power, lr_end, min_lr, ...
   nlohmann::json more = nlohmann::json::object();
 
   double warmup() const { return static_cast<double>(warmup_steps); }
   double total() const { return static_cast<double>(total_steps); }
 };
 
-// The learning rate of the step after `done` steps.
+// Returns the learning rate of the step that follows after `done` steps.
 using Rate = std::function<double(double done)>;
 
 struct ScheduleArgument {
   std::string name;
-  std::vector<std::string> words = {};  // the value is one of them; empty: a number
+  std::vector<std::string> words = {};  // the allowed values; empty: the value is a number
 };
 
 struct ScheduleForm {
   std::string name;  // value of --lr_scheduler_type
   std::vector<ScheduleArgument> arguments = {};
-  // Called with known arguments of the right types. H2401: one is missing, or they contradict each
-  // other.
+  // Makes the schedule. The arguments in o.more were checked before: their names are known and their values have the
+  // right types. H2401: an argument is missing, or arguments contradict each other.
   Result<Rate> (*make)(const ScheduleOptions& o) = nullptr;
   bool warms_up = true;              // --warmup_steps has an effect
-  bool follows_evaluations = false;  // the rate is that of a Plateau (learn/train/plateau.h)
-  std::string deepspeed = "";  // scheduler.type of DeepSpeed's configurations; "": it has none
+  bool follows_evaluations = false;  // the rate comes from Plateau (learn/train/plateau.h)
+  std::string deepspeed = "";        // its scheduler.type in DeepSpeed's configurations; "": none
 };
 
-std::vector<ScheduleForm> all_schedule();  // generated from the folder
+std::vector<ScheduleForm> all_schedule();  // all schedules; generated from the files of this folder
 
-// From 0 to the peak in equal steps, then `rate`.
+// During the warm-up a rate that grows linearly from 0 to o.learning_rate, afterwards `rate`.
 inline Rate after_warmup(const ScheduleOptions& o, Rate rate) {
   return [lr = o.learning_rate, warmup = o.warmup(), rate = std::move(rate)](double step) {
     return step < warmup ? lr * (step / std::max(1.0, warmup)) : rate(step);
   };
 }
 
-// The share of the steps after the warm-up that is done.
+// The share of the steps after the warm-up that is done, 0 to 1.
 inline double progress_of(const ScheduleOptions& o, double step) {
   return (step - o.warmup()) / std::max(1.0, o.total() - o.warmup());
 }

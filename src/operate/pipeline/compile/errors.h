@@ -1,4 +1,4 @@
-// Error codes of the room operate/pipeline/compile: H3168.
+// Error codes of operate/pipeline/compile: H3168.
 #pragma once
 
 #include "base/core/error.h"

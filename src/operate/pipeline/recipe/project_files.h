@@ -1,5 +1,5 @@
-// A project for `hone pipeline`: sample rows, pipeline.json, and files to build an image and to run
-// it elsewhere.
+// Makes the files of a new project for `hone pipeline`: sample rows, pipeline.json, and files that build an image and
+// run the pipeline elsewhere.
 #pragma once
 
 #include <map>
@@ -11,14 +11,15 @@ namespace hone {
 
 struct ProjectOf {
   std::string task, name;
-  std::string hub_model;                         // named in README.md
-  OrderedJson (*row)(int i) = nullptr;           // of the data
-  std::map<std::string, std::string> data = {};  // in place of `row`: path below data/ -> bytes
-  OrderedJson keys, flags;                       // of the recipe, and of its object `train`
-  bool has_labels = false;                       // the model has a head for the labels of the rows
-  bool is_served = true;  // the pipeline ends with an endpoint, else with a decision
+  std::string hub_model;                // a model of the hub, as an example in README.md
+  OrderedJson (*row)(int i) = nullptr;  // makes sample row i of the data
+  // Files to use instead of `row`: path below data/ -> bytes.
+  std::map<std::string, std::string> data = {};
+  OrderedJson keys, flags;  // keys for the recipe, and for its object "train"
+  bool has_labels = false;  // the model has a head for the labels of the rows
+  bool is_served = true;    // true: the pipeline ends with an endpoint; false: with a decision
 };
-// Path below the project's folder -> text. The model of the pipeline is in "model".
+// Path below the project's folder -> content. The caller puts the pipeline's model into the folder "model".
 std::map<std::string, std::string> project_files(const ProjectOf& project);
 
 }  // namespace hone

@@ -1,4 +1,5 @@
-// A recipe: the pipeline from data to an endpoint, for any task, from one JSON. Flat, as
+// A recipe: one JSON object from which hone makes a whole pipeline, from data to an endpoint, for any task. It is flat,
+// as in
 //
 //   {"dataset": "cnn_dailymail", "dataset_subset": "3.0.0", "document_column": "article",
 //    "summary_column": "highlights", "model_checkpoint": "t5-small", "batch_size": 128, "epochs": 1,
@@ -19,8 +20,10 @@ namespace hone {
 
 struct ConfigTree;
 
-// Steps download, check, preprocess (unless the task reads its rows as they are), train, evaluate, register, should-deploy, deploy (unless
-// the task is not served). Errors: H3161, H3162, those of `find_task`, at the key, and of its policy.
+// Makes the steps download, check, preprocess (unless the task reads its rows as they are), train, evaluate, register,
+// should-deploy, and deploy (unless the task is not served). Errors: H3161 a value, path, metric or
+// column does not fit; H3162 a key or flag is unknown, not allowed or given twice; those of `find_task` and of
+// RecipeTask::policy.
 Result<Pipeline> recipe_pipeline(const ConfigTree& tree, const FindRecipeTask& find_task);
 
 }  // namespace hone

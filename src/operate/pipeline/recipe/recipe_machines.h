@@ -1,5 +1,4 @@
-// The machines that a recipe names: their form in a compiled pipeline, and what this machine does
-// instead.
+// Converts the machines that a recipe names for a compiled pipeline, and says what this machine does instead.
 #pragma once
 
 #include "operate/pipeline/pipeline.h"
@@ -7,23 +6,22 @@
 
 namespace hone {
 
-// Machines that download and tokenise, that train and evaluate, and that serve.
-StepMachine host_machine(const Recipe& r);
-StepMachine training_machine(const Recipe& r);
-StepMachine serving_machine(const Recipe& r);
+StepMachine host_machine(const Recipe& r);      // for steps that download, tokenize or register
+StepMachine training_machine(const Recipe& r);  // for steps that train or evaluate
+StepMachine serving_machine(const Recipe& r);   // for the step that deploys
 
-// The words of hone launch for the ranks that train, up to "--": one for each GPU of each machine, started by
-// `launcher`, or on the hosts of `hostfile`. Empty: the file names neither, and one process trains here.
+// The words of hone launch before "--" that start the ranks for training, one rank for each GPU of each machine. Uses
+// the recipe's keys `launcher` and `hostfile`. Empty if the recipe has neither: one process trains on this machine.
 std::vector<std::string> launch_words(const Recipe& r);
 
-// Lines for the summary of the run.
+// Lines for the summary of the run: the machines that the recipe names, and what happens on this machine instead.
 std::vector<std::string> machine_notes(const Recipe& r);
 
-// The name that hone plan has for a GPU of a cloud ("nvidia-tesla-a100" -> "A100-40GB"); "" for others.
+// The name of a cloud's GPU in hone plan: "nvidia-tesla-a100" -> "A100-40GB". "" for GPUs that hone plan does not know.
 std::string planned_device(const std::string& gpu_type);
 
-// hone plan for the machine that trains, with the flags that decide rows. Empty if it has no GPU, or one that hone
-// plan does not know; a line of `notes` then names that GPU.
+// The command hone plan for the training machine, with `row_flags`, the flags that decide rows. Empty if the recipe
+// names no GPU, or a GPU that hone plan does not know; the latter adds a line to `notes`.
 std::vector<std::string> plan_command(const Recipe& r, const std::vector<std::string>& row_flags,
                                       std::vector<std::string>& notes);
 

@@ -1,4 +1,4 @@
-// A recipe's file as values, and the flags in its blocks as words of the steps' commands.
+// Reads a recipe's file: its keys as values, and the flags in its objects as words for the steps' commands.
 #pragma once
 
 #include <limits>
@@ -11,48 +11,53 @@
 
 namespace hone {
 
+// The values of a recipe. recipe_keys.def lists the keys.
 struct Recipe {
 #define KEY(name, type, value, ...) type name = value;
 #include "operate/pipeline/recipe/recipe_keys.def"
 #undef KEY
-  OrderedJson preprocess, train, generate, evaluate, policy;  // objects, or null
+  OrderedJson preprocess, train, generate, evaluate, policy;  // objects; null if they are missing
 };
 
 struct RecipeKey {
   std::string name;
   std::variant<std::string Recipe::*, int64_t Recipe::*, double Recipe::*> member;
-  std::string block = "";     // of the nested shape; "": the top
-  std::string inside = name;  // the name in that block
+  std::string block = "";     // the object that has the key if the recipe is nested; "": the top
+  std::string inside = name;  // its name in that object
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
-  std::string flag = "";  // the flag of the commands that says the same
+  std::string flag = "";  // the flag of hone's commands with the same meaning; "": none
   bool required = false;
 };
 const std::vector<RecipeKey>& recipe_keys();
 
-// "--flag value ..." for the commands of the steps.
+// The flags in a recipe's objects, as words "--flag", "value" ... for the commands of the steps.
 struct RecipeFlags {
-  std::vector<std::string> rows;     // of hone prepare, train, eval and plan
-  std::vector<std::string> reading;  // of hone prepare
-  std::vector<std::string> preprocess, train, generate, evaluate;  // the other keys of these blocks
-  std::vector<std::string> slices;                                 // columns of slice_columns
-  // The columns that flags of reading name, each with the place of the flag.
+  std::vector<std::string> rows;     // RecipeTask::rows: for hone prepare, train, eval and plan
+  std::vector<std::string> reading;  // RecipeTask::reading: for hone prepare
+  // The other flags of these objects.
+  std::vector<std::string> preprocess, train, generate, evaluate;
+  // Columns in the flag slice_columns.
+  std::vector<std::string> slices;
+  // The columns that the flags in `reading` name, each with the place of the flag in the file.
   std::vector<std::pair<std::string, std::string>> columns;
-  std::map<std::string, std::string> places;  // "max_source_length" -> where it is given
+  std::map<std::string, std::string> places;  // "max_source_length" -> where the file gives it
 };
 
 class RecipeReader {
  public:
   explicit RecipeReader(const ConfigTree& tree) : tree_(tree) {}
 
-  // Errors: H3161 a value or a missing key; H3162 a key that is unknown or given twice.
+  // Reads the keys. Errors: H3161 a value is wrong, or a required key is missing; H3162 a key is unknown or given
+  // twice.
   Result<Recipe> read();
-  // After read(). A flag that decides rows counts for all steps that need it, in whichever block it
-  // is. Errors: H3162 a flag that the pipeline sets itself, a secret, a flag that is given twice.
+  // Reads the flags; call read() first. A flag that decides rows applies to all steps that need it, whichever object
+  // has it. Error H3162: the pipeline sets the flag itself, the flag is a secret, or it is given twice.
   Result<RecipeFlags> flags(const RecipeTask& task) const;
 
   bool given(const std::string& key) const { return given_.contains(key); }
-  std::string place(const std::string& key) const;  // the file's name if the key is not given
+  // The place of a key in the file: "news.json:2:14"; the file's name if the key is not given.
+  std::string place(const std::string& key) const;
 
  private:
   Status read_top(const std::string& key, const OrderedJson& value, const std::string& pointer);

@@ -1,4 +1,4 @@
-// The facts of a task that a recipe needs. The caller knows the tasks; this room does not.
+// The facts of a task that a recipe needs. The caller provides them, because this folder does not depend on the tasks.
 #pragma once
 
 #include <functional>
@@ -10,34 +10,39 @@
 
 namespace hone {
 
-// The parts that a recipe needs of the policy of hone models decide.
+// The parts of a policy of hone models decide (operate/registry/policy.h) that a recipe needs.
 struct RecipePolicy {
   std::string metric;               // without "eval_"
   std::vector<std::string> slices;  // columns
 };
 
 struct RecipeTask {
-  using Flags = std::map<std::string, std::string>;  // by spelling, the name of the setting
-  Flags rows = {};              // hone prepare, train and eval must agree on them
-  Flags reading = {};           // how files are read: hone prepare alone needs them
-  Flags answers = {};           // the others that hone train and eval must agree on
-  std::string columns = {};     // of its rows, for advice: "text and label, or columns that ..."
-  std::string metric = "loss";  // compares models if the file has no policy
-  // That of the rows of a data set on this machine, which flags name and read; "": unknown. Null: `metric` of all rows.
+  using Flags = std::map<std::string, std::string>;  // spelling of a flag -> name of its setting
+  // Flags that decide rows: hone prepare, train and eval must agree on them.
+  Flags rows = {};
+  // Flags that decide how files are read: only hone prepare needs them.
+  Flags reading = {};
+  Flags answers = {};  // further flags that hone train and eval must agree on
+  // The columns of its rows, for advice: "text and label, or columns that ...".
+  std::string columns = {};
+  std::string metric = "loss";  // the metric that compares models if the file has no policy
+  // Returns the metric for the data set of this machine that `flags` name; "": unknown. Null: `metric` for all data.
   std::function<std::string(const std::vector<std::string>& flags)> metric_of_rows = {};
-  std::vector<std::string> metrics = {};  // those that can compare models
-  // The switch without which an evaluated row is not a row of the file and lacks its columns; "": each is one.
+  std::vector<std::string> metrics = {};  // the metrics that can compare models
+  // The boolean flag that must be true so that each evaluated row is a row of the file, with the file's columns; "": it
+  // always is.
   std::string apart = {};
   bool generates = false;      // evaluation generates texts (--predict_with_generate)
-  bool caches_shards = false;  // hone prepare keeps the shards of each file
-  bool prepares = true;        // false: its rows are read as they are, by every step
-  bool is_served = true;       // hone serve answers with its models
-  // Reads a policy, a JSON object; `place` is for messages. Errors: those of a policy.
+  bool caches_shards = false;  // hone prepare can reuse the token shards of unchanged files
+  bool prepares = true;        // false: every step reads the rows of the files as they are
+  bool is_served = true;       // hone serve can answer with its models
+  // Parses a policy, the text of a JSON object; `place` is for messages. Errors: those of parse_policy
+  // (operate/registry/policy.h).
   std::function<Result<RecipePolicy>(const std::string& text, const std::string& place)> policy =
       {};
 };
 
-// Errors: H3161 there is no such task.
+// Returns the facts of the task with this name. Error H3161: there is no such task.
 using FindRecipeTask = std::function<Result<RecipeTask>(const std::string& name)>;
 
 }  // namespace hone

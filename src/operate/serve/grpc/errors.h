@@ -1,4 +1,4 @@
-// Error codes of the room: H343x.
+// Error codes of operate/serve/grpc: H343x.
 #pragma once
 
 #include "base/core/error.h"

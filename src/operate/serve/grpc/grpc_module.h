@@ -1,8 +1,9 @@
 // The interface between hone and libhone_grpc.so, the only code that includes gRPC.
 //
-// The module is a file of its own, loaded only if a server speaks gRPC, because gRPC's libraries take longer to load
-// than everything else that hone does at its start. It hands tensors to the server as they are, and puts every other
-// call as a request to the server's own routes of the v2 protocol, so that both transports answer alike.
+// The module is a shared library of its own, loaded only if a server speaks gRPC, because gRPC's libraries take
+// longer to load than everything else that hone does at its start. It passes the tensors of ModelInfer calls to the
+// server, and turns every other call into a request to the server's own routes of the v2 protocol, so that HTTP and
+// gRPC give the same answers.
 #pragma once
 
 #include <cstdint>
@@ -16,41 +17,44 @@
 
 namespace hone {
 
+// The version of this interface. A module of another version does not start.
 inline constexpr int kGrpcModuleVersion = 3;
 
-// Limits for clients. A connection may run this number of calls at once, as over HTTP/2. gRPC may
-// hold 256 MiB of messages for all connections together, or 8 messages of GrpcRequest::most_bytes
-// if that is more. At the limit it stops reading, and finally cancels calls.
+// Limits for clients. A connection may run kGrpcMostStreams calls at once, as over HTTP/2. gRPC may hold
+// kGrpcLeastBytes (256 MiB) of messages for all connections together, or kGrpcMostMessages (8) messages of
+// GrpcRequest::most_bytes if that is more. At the limit it stops reading, and finally cancels calls.
 inline constexpr int kGrpcMostStreams = 128;
 inline constexpr int64_t kGrpcLeastBytes = int64_t{256} << 20, kGrpcMostMessages = 8;
 
-// The server that answers the calls. Any thread calls it.
+// The server that answers the calls. The module may call it on any thread.
 class GrpcDoor {
  public:
   using Headers = std::vector<std::pair<std::string, std::string>>;
   struct Caller {
-    Headers headers;     // x-request-id among them
-    std::string client;  // as gRPC names it: "ipv4:127.0.0.1:41234"
+    Headers headers;     // must have x-request-id
+    std::string client;  // the client's address in gRPC's form: "ipv4:127.0.0.1:41234"
   };
-  // The id of a request with these headers, for the caller and for the answer.
+  // The id for a request with these headers, to put into Caller::headers and into the answer.
   virtual std::string request_id(const Headers& headers) = 0;
   struct Answer {
-    int status = 500;
+    int status = 500;  // HTTP status
     std::string body = {};
   };
-  // Asks a route. `done` is called once, on any thread; calling the result ends the request (the
-  // client left).
+  // Sends a request to a route. `done` is called once, on any thread. Call the returned function if the client
+  // leaves: it cancels the request.
   virtual std::function<void()> ask(std::string method, std::string path, Caller caller,
                                     std::string body, std::function<void(Answer)> done) = 0;
 
-  // A request of tensors, whose values may be packed, and its answer, whose values are.
+  // The parameters of a ModelInfer call, by name.
   using Parameters =
       std::vector<std::pair<std::string, std::variant<bool, int64_t, double, std::string>>>;
   struct Inferred {
-    int status = 500;        // of HTTP
-    std::string error = {};  // in one line
-    TensorAnswer answer = {};
+    int status = 500;          // HTTP status; 200: `answer` is valid
+    std::string error = {};    // one line, unless the status is 200
+    TensorAnswer answer = {};  // its outputs have their values in InferTensor::bytes
   };
+  // Answers a ModelInfer call. The inputs may have their values in InferTensor::bytes. `done` and the result: as for
+  // ask().
   virtual std::function<void()> infer(TensorQuestion question, const Parameters& parameters,
                                       Caller caller, std::function<void(Inferred)> done) = 0;
 
@@ -62,15 +66,17 @@ class GrpcListener {
  public:
   virtual ~GrpcListener() = default;
   virtual int port() const = 0;
-  virtual void stop(double seconds) = 0;  // no new calls; open calls have this time
+  // Refuses new calls, and gives the open calls at most this time to finish.
+  virtual void stop(double seconds) = 0;
 };
 
 struct GrpcRequest {
-  std::string address;           // "127.0.0.1:8001"; port 0: a free one
-  std::string certificate, key;  // PEM texts; "": no TLS
-  int64_t most_bytes = 0;        // of a message
+  std::string address;           // "127.0.0.1:8001"; port 0: the kernel chooses a free port
+  std::string certificate, key;  // contents of PEM files; both "": no TLS
+  int64_t most_bytes = 0;        // limit for the bytes of a message
 };
-// The module's only symbol, "hone_grpc_start". Returns null and sets the error if it cannot listen.
+// The type of the module's only symbol, "hone_grpc_start": starts to listen. The caller owns the result. Returns null
+// and sets `error` if it cannot listen, or if `version` is not its own kGrpcModuleVersion.
 using GrpcStart = GrpcListener* (*)(int version, const GrpcRequest&, GrpcDoor&, std::string& error);
 
 }  // namespace hone

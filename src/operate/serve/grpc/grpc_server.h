@@ -9,11 +9,12 @@ class GrpcListener;
 
 class GrpcServer : public ServerDoor {
  public:
-  // Calls go to the routes of `server`, which must outlive it. H3431: the module is not here, does not load or
-  // cannot listen.
+  // Starts to listen. Calls go to `server`, which must outlive the result. Errors: H3431 the module is missing,
+  // cannot be loaded or cannot listen; those of reading the TLS files.
   static Result<std::unique_ptr<ServerDoor>> start(const HttpOptions& options,
                                                    InferenceServer& server);
-  // H3431: the module is not here or does not load. H3301: the port is taken.
+  // Checks whether start() may succeed, without starting. Errors: H3431 the module is missing or cannot be loaded;
+  // H3301 it cannot listen at this address.
   static Status check(const HttpOptions& options);
   ~GrpcServer() override;
   int port() const override;

@@ -1,29 +1,31 @@
-// The model that a body of OpenAI's API names, and the queries to it.
+// Reads from a request body of OpenAI's API the model that it names, and the queries for the model.
 #pragma once
 
 #include "operate/serve/openai/openai_request.h"
 
 namespace hone {
 
-// The model "name" or "name@version" of the body. H3415: there is no name; H3416.
+// The model that the body's key "model" names, "name" or "name@version". Errors: H3415 the body names no model; H3416
+// there is no such model; others of ModelSet::find.
 Result<ModelSet::Model> named_model(ServeContext& server, const Json& body);
-// The model "name" or "name@version" that writes texts. H3415: there is no name, or it writes none;
-// H3416.
+// named_model() for a request that needs a model that writes texts. Errors: H3415 the body names no model, or one that
+// does not write texts; H3416 there is no such model; others of ModelSet::find.
 Result<ModelSet::Model> model_asked(ServeContext& server, const Json& body);
 
-// The prompts of a completion, or the texts of another key: a text, a list of them, token ids, or lists of those.
+// The texts at `key` of the body, one query each: a text, a list of texts, a list of token ids, or a list of lists of
+// token ids. Error H3415: the key is missing, has another form or more than kMostTexts texts.
 Result<std::vector<TextQuery>> prompts_asked(const Json& body, const char* key = "prompt");
 
-// The query of a chat. `ordered` is the body with its keys in order: templates write tools as given.
-// H3415: the model has no template; errors of templates.
+// The query of a chat. `ordered` is the body with its keys in the order of the request, because templates write tools
+// in this order. Errors: those of ServedModel::chat_template and of chat_text().
 Result<TextQuery> chat_asked(const OrderedJson& ordered, const ServedModel& model);
 
-// A new identifier: the prefix and a number that no other answer of the process has.
+// A new id for an answer: the prefix, the time (`wall_seconds` since 1970) and a count; unique in this process.
 std::string new_openai_id(const std::string& prefix, double wall_seconds);
 
-// OpenAI's errors.
+// The answer for an Error, in OpenAI's form.
 WebAnswer openai_error(const Error& e);
-// The same in the names of the body's settings.
+// The error with OpenAI's names of the settings that the body uses (with_names_of() in route.h).
 Error named_as_in(const Json& body, const Error& e);
 
 }  // namespace hone

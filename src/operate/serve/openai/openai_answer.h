@@ -1,4 +1,4 @@
-// Answers of OpenAI's completions and chats: at once, or as pieces of a stream.
+// Answers of OpenAI's completions and chats, whole or as a stream of server-sent events.
 #pragma once
 
 #include "operate/serve/openai/model_asked.h"
@@ -7,16 +7,16 @@
 
 namespace hone {
 
-// A request until it is answered.
+// The facts of a request that its answer needs.
 struct OpenaiAsked {
-  bool chat = false;
+  bool chat = false;  // false: a completion
   OpenaiSettings settings;
-  ModelSet::Model model;  // whose tokenizer the answer needs
-  std::string id, model_name;
-  int64_t created = 0;
-  std::set<std::string> tools;       // that the answer may call
-  std::vector<std::string> prompts;  // of echo, by query
-  Json given;                        // the body's settings by OpenAI's names
+  ModelSet::Model model;
+  std::string id, model_name;        // members "id" and "model" of the answer
+  int64_t created = 0;               // member "created" of the answer: seconds since 1970
+  std::set<std::string> tools;       // names of the functions that the answer may call
+  std::vector<std::string> prompts;  // with `echo`, the prompt of each query; else empty
+  Json given;                        // the body's settings by OpenAI's names, for errors
 
   const Tokenizer& tokenizer() const { return model->tokenizer(); }
   AnswerLogprobs new_logprobs() const {
@@ -25,15 +25,16 @@ struct OpenaiAsked {
   WebAnswer failed(const Error& e) const { return openai_error(named_as_in(given, e)); }
 };
 
-// The text of an answer up to a stop text.
+// `text` before the first stop text; sets `stopped` to whether there is one.
 std::string cut_text(const StopCutter::Stops& stops, const std::string& text, bool& stopped);
 
+// The object "usage" of an answer, for these numbers of prompt tokens and generated tokens.
 OrderedJson usage_json(int64_t prompt, int64_t written);
 
-// All answers of a request, one for each query.
+// The body of a whole answer. `answers` has one element for each query of the request, in order.
 std::string whole_answer(const OpenaiAsked& a, const std::vector<TextAnswer>& answers);
 
-// Asks for one query and sends its pieces as server-sent events.
+// Gives the query to the model, and sends the pieces of the answer as server-sent events. Returns at once.
 void stream_answer(const std::shared_ptr<WebReply>& reply,
                    const std::shared_ptr<OpenaiAsked>& asked, TextQuery query);
 

@@ -1,4 +1,4 @@
-// The keys of OpenAI's bodies that hone knows.
+// The keys that hone knows in request bodies of OpenAI's API.
 #pragma once
 
 #include <span>
@@ -7,16 +7,16 @@
 
 namespace hone {
 
-// The use of a key.
+// The use that hone makes of a key.
 enum class KeyUse {
-  ignored,  // it says who asks and for what, and changes no answer
-  read,     // a reader of the body knows it
-  fixed,    // supported with one value only, which says the same as leaving it out
+  ignored,  // nothing: the key does not change an answer, such as the name of a user
+  read,     // uses its value (openai_request.h, chat_request.h)
+  fixed,    // accepts only the values that mean the same as leaving the key out
 };
 struct OpenaiKey {
   const char* name;
   KeyUse use;
-  const char* values = "";  // of a fixed key: a list of JSON texts
+  const char* values = "";  // the allowed values of a fixed key, as the text of a JSON list
 };
 
 std::span<const OpenaiKey> completion_keys();
@@ -24,7 +24,8 @@ std::span<const OpenaiKey> chat_keys();
 std::span<const OpenaiKey> response_keys();
 
 bool is_key(std::span<const OpenaiKey> keys, const std::string& name);
-// H3415 with its name: a fixed key has another value. Null, false and empty values count as absent.
+// Error H3415, with the key's name: a fixed key has another value than the allowed ones. Null, false, [] and {} count
+// as absent.
 Status check_fixed_keys(const Json& body, std::span<const OpenaiKey> keys);
 
 }  // namespace hone

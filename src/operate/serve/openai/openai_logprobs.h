@@ -9,31 +9,31 @@
 
 namespace hone {
 
-// The text of a token. Bytes that are not characters by themselves: "bytes:\xe2\x80".
+// The text of a token. If its bytes are not valid UTF-8 by themselves, the text "bytes:\xe2\x80" with each byte in hex.
 std::string token_text(const Tokenizer& tokenizer, int32_t id);
 
 // One token: {"token", "logprob", "bytes", "top_logprobs"}.
 OrderedJson token_logprobs_json(const Tokenizer& tokenizer, const TokenLogprobs& one);
 
-// The tokens of one answer, until its next piece takes them. An offset counts the characters of the
-// answer's text before a token.
+// Collects the tokens of one answer until take() puts them into a piece of the answer. The offset of a token is the
+// number of characters (code points) of the answer's text before the token.
 class AnswerLogprobs {
  public:
   enum class Form {
-    lists,   // of a completion: {"text_offset", "token_logprobs", "tokens", "top_logprobs"}
-    tokens,  // of a chat: a list of token_logprobs_json, without special tokens
+    lists,   // for completions: {"text_offset", "token_logprobs", "tokens", "top_logprobs"}
+    tokens,  // for chats: a list of token_logprobs_json(), without special tokens
   };
   // The tokenizer must outlive it.
   AnswerLogprobs(const Tokenizer& tokenizer, Form form) : tokenizer_(&tokenizer), form_(form) {}
-  // The first token of a prompt: it has no probability.
+  // Adds the first token of a prompt, which has no probability.
   void add_first(int32_t id);
   void add(const TokenLogprobs& one);
-  // The next token begins at this number of characters.
+  // Sets the offset of the next token.
   void set_offset(int64_t chars) { offset_ = chars; }
-  // Leaves out tokens at `chars` and later: a stop text cut the answer there.
+  // Removes the tokens with an offset of at least `chars`, because a stop text cut the answer there.
   void cut(int64_t chars);
   bool empty() const { return entries_.empty(); }
-  // The tokens since the last call. Without one: null of lists, an empty list of tokens.
+  // Returns and removes the collected tokens. If there are none: null for Form::lists, [] for Form::tokens.
   OrderedJson take();
 
  private:

@@ -1,8 +1,8 @@
-// Reads the body of a request of OpenAI's API as settings of a model:
+// Reads the settings of a request body of OpenAI's API:
 //   https://platform.openai.com/docs/api-reference
-// Defaults are OpenAI's: temperature 1; at most 16 tokens (chat: up to the model's length). Keys that
-// OpenAI does not have are those of generation_config.json. Log probabilities are the model's own,
-// before temperature, penalties and response formats change them, as in vLLM.
+// Defaults are OpenAI's: temperature 1; max_tokens 16 for completions, for chats up to the model's length. Further
+// keys are those of generation_config.json. Log probabilities are the model's own, before temperature, penalties and
+// response formats change them, as in vLLM.
 #pragma once
 
 #include "operate/serve/openai/openai_keys.h"
@@ -11,33 +11,37 @@
 
 namespace hone {
 
-inline constexpr int64_t kMostChoices = 64;
+inline constexpr int64_t kMostChoices = 64;  // limit for "n", the number of answers to a prompt
+// Limit for "top_logprobs", and for a completion's "logprobs".
 inline constexpr int64_t kMostTopLogprobs = 20;
 
-// OpenAI's names of settings, for errors.
+// OpenAI's names of settings and the names in generation_config.json, for errors.
 std::span<const KeyName> openai_names();
 
 struct OpenaiSettings {
-  bool stream = false, usage = false;  // usage: the stream ends with the counts of tokens
-  bool echo = false;                   // the prompt comes before the answer
-  bool only_prompt = false;            // max_tokens 0 with echo: nothing is written
-  bool logprobs = false;
-  int64_t choices = 1;
+  bool stream = false, usage = false;  // usage: the stream ends with the numbers of tokens
+  bool echo = false;                   // the answer begins with the prompt
+  bool only_prompt = false;            // return the prompt alone: max_tokens is 0, with echo
+  bool logprobs = false;               // return log probabilities
+  int64_t choices = 1;                 // answers to each prompt
   StopCutter::Stops stops = std::make_shared<const std::vector<std::string>>();
-  std::shared_ptr<const Json> settings;  // of TextQuery
-  std::shared_ptr<const AnswerForm> form;
+  std::shared_ptr<const Json> settings;    // for TextQuery::settings
+  std::shared_ptr<const AnswerForm> form;  // for TextQuery::form
 };
 
-// `ordered` is the body with its keys in order, as a schema needs them; `text` is the body as
-// sent; it is parsed in order only if it has a schema. `longest`: most tokens of a chat if the body
-// sets no limit. Errors H3415 with the key, H2511 and H2512 of a schema.
+// Read the body of a completion, a chat and a response. `body` is the parsed body. `ordered` is the same with the
+// keys in the order of the request, which JSON schemas need. `text` is the body as it was sent; it is parsed in order
+// only if it has a response_format. `longest`: the number of new tokens if the body sets no limit. Errors: H3415 a
+// key is not supported or has a wrong value; H2511 hone does not support the JSON schema; H2512 the schema is wrong or
+// allows no document.
 Result<OpenaiSettings> read_completion(const Json& body, const std::string& text);
 Result<OpenaiSettings> read_chat_settings(const Json& body, const OrderedJson& ordered,
                                           int64_t longest);
-// The settings of /v1/responses. They have one choice.
+// Reads the settings of /v1/responses, which has one choice.
 Result<OpenaiSettings> read_response_settings(const Json& body, const OrderedJson& ordered,
                                               int64_t longest);
 
-Error bad_key(const std::string& key, const std::string& what);  // H3415
+// Error H3415: `what` is wrong with this key of the body.
+Error bad_key(const std::string& key, const std::string& what);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Answers of /v1/responses: an object at once, or the events of a stream.
+// Answers of /v1/responses: a whole object, or a stream of server-sent events.
 //   https://platform.openai.com/docs/api-reference/responses-streaming
 #pragma once
 
@@ -7,20 +7,24 @@
 
 namespace hone {
 
+// The facts of a request that its answer needs.
 struct ResponseAsked {
   OpenaiSettings settings;
   ModelSet::Model model;
-  OrderedJson body;  // the request; the answer repeats some of its keys
-  std::string id, message_id;
-  int64_t created = 0;
+  OrderedJson body;            // body of the request; the answer repeats some of its keys
+  std::string id, message_id;  // ids of the response and of its one message
+  int64_t created = 0;         // seconds since 1970
 
   WebAnswer failed(const Error& e) const;
 };
 
-// `instructions` and `input` as the messages of a chat. H3415: an item is not a message of texts.
+// The keys "instructions" and "input" of a request body as the messages of a chat. Error H3415: an item of "input" is
+// not a message, or has a content that is not text.
 Result<OrderedJson> response_messages(const OrderedJson& body);
 
+// The body of a whole answer.
 std::string whole_response(const ResponseAsked& a, const TextAnswer& answer);
+// Gives the query to the model, and sends the answer as server-sent events. Returns at once.
 void stream_response(const std::shared_ptr<WebReply>& reply,
                      const std::shared_ptr<ResponseAsked>& asked, TextQuery query);
 

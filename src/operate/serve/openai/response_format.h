@@ -1,4 +1,4 @@
-// The form of an answer that a request asks for:
+// Reads the form that a request demands of its answer:
 //   https://platform.openai.com/docs/guides/structured-outputs
 #pragma once
 
@@ -9,9 +9,10 @@
 
 namespace hone {
 
-// {"type": "text"}, {"type": "json_object"}, or {"type": "json_schema", ...} with "schema" beside
-// the type (Responses), or within "json_schema" (chats). Null: any text, no language. `place` is the
-// key of the body. Errors: H3415, and H2511 and H2512 of the schema.
+// The automaton that accepts the allowed answers; null: any text is allowed. `format` is {"type": "text"}, {"type":
+// "json_object"}, or {"type": "json_schema", ...} with "schema" beside the type (Responses) or within "json_schema"
+// (chats); null: any text. `place` is the key of the body, for errors. Errors: H3415 the format has another form; H2511
+// hone does not support the schema; H2512 the schema is wrong or allows no document.
 Result<std::shared_ptr<const Automaton>> language_of_format(const OrderedJson& format,
                                                             const std::string& place);
 

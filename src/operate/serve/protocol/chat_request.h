@@ -9,14 +9,15 @@
 
 namespace hone {
 
-// `body` has messages, and may have tools, tool_choice, documents, chat_template_kwargs,
-// add_generation_prompt (default: true), continue_final_message and reasoning_effort. Special
-// tokens are variables by their names: bos_token. Errors: H3415 a value of another type, a content
-// that is not text, or a chat_template in the request; H2912, H2913 of the template.
+// The prompt text for a chat. `body` has the key messages, and may have tools, tool_choice, documents,
+// chat_template_kwargs, add_generation_prompt (default: true), continue_final_message and reasoning_effort. The
+// template sees special tokens as variables, such as bos_token. Errors: H3415 a value of another type, a content that
+// is not text, or a chat_template in the request; H2912 the template does not take these messages; H2913 the template
+// needs too many steps or too much text.
 Result<std::string> chat_text(const OrderedJson& body, const ChatTemplate& chat,
                               const TokenizerParts& tokenizer);
 
-// Keys of the body that chat_text() reads.
+// Whether chat_text() reads this key of the body.
 bool is_chat_key(const std::string& key);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// The body of a request as JSON, and the limit of its texts.
+// Parses the body of a request as JSON, and checks its keys and its number of texts.
 #pragma once
 
 #include <initializer_list>
@@ -9,24 +9,27 @@
 
 namespace hone {
 
-// An object that is nested 32 deep at most; numbers as by whole_numbers. H3415 with line and column.
+// Parses a JSON object, nested at most 32 deep, and applies whole_numbers(). Error H3415: the text is not JSON (with
+// line and column), or not an object.
 Result<Json> json_object(std::string_view text);
 
-// 4.0 becomes 4, everywhere in the value: clients whose numbers are all doubles (protobuf's Value,
-// JavaScript) mean whole numbers by it.
+// Turns floats without a fraction into integers, everywhere in the value: 4.0 becomes 4. Clients whose numbers are all
+// doubles (protobuf's Value, JavaScript) send whole numbers in this form.
 void whole_numbers(Json& value);
 
-// H3415: the object has a key that is not among these. `place`: where the object is; "": the body.
+// Error H3415: the object has a key that is not among `known`. The error names `place` as the place of the object; "":
+// the object is the body.
 Status check_keys(const Json& object, std::initializer_list<const char*> known,
                   const std::string& place = "");
 
-// Optional members: a text ("" if there is none, or null), and the object "parameters" (empty if there is none, or null).
-// H3415: it has another type.
+// The member `key` if it is a text; "" if it is missing or null. Error H3415: it has another type.
 Result<std::string> text_member(const Json& object, const char* key);
+// The member "parameters" if it is an object; an empty object if it is missing or null. Error H3415: it has another
+// type.
 Result<Json> parameters_of(const Json& object);
 
-inline constexpr size_t kMostTexts = 1024;  // of one request
-// H3415: more than kMostTexts.
+inline constexpr size_t kMostTexts = 1024;  // limit for the texts of one request
+// Error H3415: `texts` is more than kMostTexts.
 Status check_text_count(size_t texts);
 
 }  // namespace hone

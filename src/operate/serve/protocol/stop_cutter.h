@@ -1,4 +1,4 @@
-// Cuts a text that comes in pieces before the first of several stop texts.
+// Cuts a text that arrives in pieces before the first occurrence of any of several stop texts.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,8 @@ class StopCutter {
   using Stops = std::shared_ptr<const std::vector<std::string>>;
   explicit StopCutter(Stops stops) : stops_(std::move(stops)) {}
 
-  // Returns the text that cannot be part of a stop text.
+  // Takes the next piece. Returns the text that can be shown now; holds back an end that may begin a stop text. After a
+  // stop text was found, returns "".
   std::string push(const std::string& piece) {
     if (stopped_) return "";
     held_ += piece;
@@ -33,8 +34,9 @@ class StopCutter {
     held_.erase(0, out.size());
     return out;
   }
+  // The text that is still held back, when no more pieces come.
   std::string finish() { return stopped_ ? "" : std::exchange(held_, ""); }
-  bool stopped() const { return stopped_; }
+  bool stopped() const { return stopped_; }  // a stop text was found
 
  private:
   Stops stops_;

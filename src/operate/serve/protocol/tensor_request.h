@@ -1,4 +1,4 @@
-// A request of the Open Inference Protocol (KServe v2, Triton), from JSON or from another carrier.
+// Reads requests of the Open Inference Protocol (KServe v2, Triton), and packs and unpacks their tensors.
 //   https://github.com/kserve/open-inference-protocol
 #pragma once
 
@@ -11,30 +11,35 @@
 namespace hone {
 
 struct TensorRequest : TensorQuestion {
-  Json settings = Json::object();  // keys of generation_config.json, or top_k
+  // The parameters of the request: keys of generation_config.json, or top_k.
+  Json settings = Json::object();
 };
 
-// Number of values by the shape; -1: the shape has a negative size or more values than 2^40.
+// The number of values by the shape; 1 for an empty shape. -1: the shape has a negative size or more values than 2^40.
 int64_t size_of(const InferTensor& tensor);
 
-// Unpacks `bytes` of BYTES. H3415: no name, a bad shape or more than kMostTexts values, bytes that end within a text.
+// Unpacks `bytes` of a BYTES tensor into `texts`, and clears `bytes`. Error H3415: the tensor has no name, its shape
+// has a negative size or more than kMostTexts values, or the bytes end within a text.
 Status read_tensor(InferTensor& tensor);
 
-// A request over HTTP: JSON, then the bytes of binary tensors.
+// The body of a request over HTTP: JSON, then the bytes of binary tensors.
 struct TensorBody {
-  TensorRequest request;               // its model is in the path
-  std::map<std::string, bool> binary;  // by output
-  bool all_binary = false;
+  TensorRequest request;               // without the model, which is in the path
+  std::map<std::string, bool> binary;  // name of a requested output -> send its values as bytes
+  bool all_binary = false;             // send outputs as bytes, unless `binary` has them
 };
-// `json_length`: the header Inference-Header-Content-Length; "": all of the body is JSON. H3415.
+// Parses a body; the tensors are unpacked. `json_length` is the value of the header Inference-Header-Content-Length:
+// the number of bytes of JSON. "": the whole body is JSON. Error H3415: the body or the length is malformed.
 Result<TensorBody> read_tensor_body(std::string_view body, std::string_view json_length);
 
-// The tensor whose texts are asked: text_input, else the first of BYTES. H3415: there is none, or its shape is wrong.
+// The input with the texts for the model: "text_input", else the first BYTES tensor. The pointer is into `inputs`.
+// Error H3415: there is no such input, its datatype is not BYTES, or its shape differs from its number of texts.
 Result<const InferTensor*> texts_among(const std::vector<InferTensor>& inputs);
 
-// The bytes of a BYTES tensor: length u32 little-endian and text, one after another; H3415.
+// Unpacks the bytes of a BYTES tensor: each text after its length, u32 little-endian. Error H3415: the bytes end within
+// a text.
 Result<std::vector<std::string>> texts_of_bytes(std::string_view bytes);
-// The packed values of a tensor.
+// Packs `texts` and `floats` of a tensor in the form of InferTensor::bytes.
 std::string bytes_of(const InferTensor& tensor);
 
 }  // namespace hone

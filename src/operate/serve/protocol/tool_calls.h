@@ -1,6 +1,6 @@
 // Finds calls of tools in a model's output, in the form of OpenAI's API:
 //   https://platform.openai.com/docs/guides/function-calling
-// Models write them in one of two forms, which their chat templates teach:
+// Models write the calls in one of two forms, which their chat templates teach:
 //   Hermes, Qwen          <tool_call>{"name": "f", "arguments": {...}}</tool_call>, perhaps after a text
 //   Llama, Mistral        the whole answer is {"name": "f", "parameters": {...}}, several with ';' between
 //                         them, or a list of such objects
@@ -16,25 +16,27 @@ namespace hone {
 
 struct ToolCall {
   std::string name;
-  std::string arguments;  // JSON
+  std::string arguments;  // JSON text, usually of an object; "{}" if the call has none
 };
 struct ToolAnswer {
-  std::string content;          // the text outside of calls
-  std::vector<ToolCall> calls;  // none: everything is content
+  std::string content;          // the text outside of the calls
+  std::vector<ToolCall> calls;  // in the order of the text; empty: the whole text is content
 };
 
-// Names of the functions in a request's "tools".
+// The names of the functions in a request's list "tools".
 std::set<std::string> tool_names(const Json& tools);
 
-// A call with a name that is not in `tools` counts as text.
+// Splits a whole answer into content and calls. `tools` are the names of the functions that may be called. If a call
+// has another name or is malformed, the whole text is content.
 ToolAnswer tool_answer(const std::string& text, const std::set<std::string>& tools);
 
-// Streams the content of an answer, as soon as a piece cannot be part of a call.
+// Streams the content of an answer that arrives in pieces. `tools` must outlive the object.
 class ToolStream {
  public:
   explicit ToolStream(const std::set<std::string>& tools) : tools_(&tools) {}
+  // Takes the next piece. Returns the content that can be shown now; holds back text that may be part of a call.
   std::string push(const std::string& piece);
-  // The rest of the content, and the calls.
+  // The content that push() has not returned, and the calls.
   ToolAnswer finish();
 
  private:

@@ -1,4 +1,4 @@
-// A server with the models of a suite of tests, asked in JSON.
+// A test fixture: one server for all tests of a suite, with requests and answers in JSON.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,6 +11,7 @@ namespace hone {
 
 class AskedServer : public testing::Test {
  protected:
+  // Call begin() first, then add() for each model, then serve().
   static void begin() { context_ = new ServeContext(); }
   static void add(const std::string& name, const std::string& folder) {
     auto model = ServedModel::load(name, "1", folder, {.threads = 1, .batch_size = 4});
@@ -33,11 +34,13 @@ class AskedServer : public testing::Test {
                .body = std::as_bytes(std::span(text))})
         .value();
   }
+  // The answer to a POST, which must have status 200.
   Json ask(const std::string& path, const Json& body) {
     const HttpResponse r = post(path, body);
     EXPECT_EQ(r.status, 200) << r.body;
     return Json::parse(r.body, nullptr, false);
   }
+  // The body of the answer to a POST, which must have status 400.
   std::string refused(const std::string& path, const Json& body) {
     const HttpResponse r = post(path, body);
     EXPECT_EQ(r.status, 400) << r.body;

@@ -1,4 +1,4 @@
-// Every API of the shelf, by name of file.
+// All APIs of this folder, sorted by the names of their files.
 #pragma once
 
 #include <vector>

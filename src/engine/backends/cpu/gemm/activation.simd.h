@@ -1,6 +1,7 @@
-// Activation functions and their derivatives on vectors.
-//   gelu_tanh(x) = x/2 (1 + tanh u), u = sqrt(2/pi) (x + 0.044715 x^3)  = x sigmoid(2u)
-//   gelu_erf(x)  = x Phi(x), Phi(x) = (1 + erf(x/sqrt 2)) / 2
+// Activation functions and their derivatives on vectors. forward(x) is the function; backward(x, dy) is dy times the
+// derivative at x.
+//   gelu_tanh(x) = x/2 (1 + tanh u) = x sigmoid(2u), with u = sqrt(2/pi) (x + 0.044715 x^3)
+//   gelu_erf(x)  = x Phi(x), with Phi(x) = (1 + erf(x/sqrt 2)) / 2
 #pragma once
 
 #include "engine/backends/cpu/isa/simd.h"
@@ -9,7 +10,7 @@ namespace hone::cpu::HONE_ISA {
 
 HONE_INLINE F sigmoid(F x) { return set1(1.0f) / (set1(1.0f) + exp(-x)); }
 
-// Absolute error below 2e-7.
+// erf(x) with an absolute error below 2e-7.
 HONE_INLINE F erf(F x) {
   const F q = x * x;
   // |x| < 1: x * polynomial in x^2
@@ -21,7 +22,7 @@ HONE_INLINE F erf(F x) {
   p = fma(p, q, set1(-3.761262582423300e-1f));
   p = fma(p, q, set1(1.128379165726710f));
   const F near = p * x;
-  // elsewhere: 1 - t (a1 + ... a5 t^4) e^-x^2, t = 1/(1 + 0.3275911 |x|)
+  // else: 1 - t (a1 + ... a5 t^4) e^-x^2, t = 1/(1 + 0.3275911 |x|)
   const F a = max(x, -x);
   const F t = set1(1.0f) / fma(a, set1(0.3275911f), set1(1.0f));
   F s = set1(1.061405429f);

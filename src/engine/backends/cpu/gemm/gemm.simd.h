@@ -1,5 +1,5 @@
-// The matrix product in f32: by blocks (gemm_blocks.simd.h), or, with few rows of A, in one pass
-// over B at memory speed.
+// The matrix product in f32: by blocks (gemm_blocks.simd.h), or, if A has few rows, in one pass over B
+// at the memory's speed.
 #include "engine/backends/cpu/gemm/gemm_block_dots.simd.h"
 #include "engine/backends/cpu/gemm/gemm_few_rows.simd.h"
 #include "engine/backends/cpu/gemm/gemm_i8.simd.h"
@@ -7,17 +7,18 @@
 namespace hone::cpu::HONE_ISA {
 namespace {
 
-// f(b as a pointer to its elements); of blocks, which are widened before, nothing.
+// Calls f(b) with b as a pointer to its element type. Does nothing for blocks, which are dequantized separately.
 template <class Fn>
 HONE_INLINE void with_elements(const void* b, Element type, Fn&& f) {
   if (type == Element::i8) return f(static_cast<const int8_t*>(b));
   if (type != Element::blocks) with_floats(b, type, f);
 }
+// Whether B has a scale for each column.
 template <class T>
 constexpr bool kScaled = std::is_same_v<T, int8_t>;
 
-// C[:, j0:j1] for B [k,n], without the epilogue: C stays in the L1 cache while eight rows of B pass
-// at a time.
+// Adds eight rows of B [k,n], from row k on, to V vectors of columns of C at column j. Whole: all W lanes; else there
+// are n columns.
 template <int V, bool Whole, class T>
 HONE_INLINE void small_nn_step(const Gemm& g, const T* b, int64_t k, int64_t j, int64_t n) {
   F bv[8][V], scale[V];
@@ -57,6 +58,8 @@ HONE_INLINE void small_nn_step(const Gemm& g, const T* b, int64_t k, int64_t j, 
   }
 }
 
+// Columns [j0, j1) of C for B [k,n], without the epilogue. A block of C stays in the L1 cache while all rows of B are
+// read, eight at a time.
 template <class T>
 void small_nn(const Gemm& g, const T* b, int64_t j0, int64_t j1) {
   constexpr int V = W == 16 ? 2 : 1;
@@ -83,7 +86,7 @@ void small_nn(const Gemm& g, const T* b, int64_t j0, int64_t j1) {
   }
 }
 
-// The same for a B in blocks, from its row `k0` on: eight rows are widened at a time.
+// small_nn() for a B in blocks, of which row k0 is the first to use. Eight rows are dequantized at a time.
 void small_nn_widened(const Gemm& g, int64_t k0, int64_t j0, int64_t j1) {
   constexpr int64_t kColumns = 1024;
   alignas(64) float wide[8 * kColumns];
@@ -103,18 +106,18 @@ void small_nn_widened(const Gemm& g, int64_t k0, int64_t j0, int64_t j1) {
   }
 }
 
-// Threads share columns in blocks of this.
+// Threads divide the columns in blocks of this number.
 constexpr int64_t kSmallColumns = 64;
 HONE_INLINE Range small_columns(const Gemm& g, int64_t begin, int64_t end) {
   return {begin * kSmallColumns, min_of(end * kSmallColumns, g.n)};
 }
 
-// Each half of k has sums of its own, whatever the number of threads: two threads that read the
-// same rows of B, each its columns, get a fifth less from memory than two that read rows far apart.
+// The first half of k. The two halves have separate sums, for any number of threads, so that two threads can read rows
+// of B that are far apart. If they read the same rows, each its own columns, memory is a fifth slower.
 HONE_INLINE int64_t first_half(int64_t k) { return k < 64 ? k : round_up(k / 2, 8); }
 
-// Floats before and after the second sums: processors fetch the line that would come after the
-// rows of C, and what is there must not be taken from the thread that is adding to it.
+// Unused floats before and after the sums of the second half. Processors prefetch the cache line after the rows of C;
+// the gap keeps them from taking lines to which another thread is adding.
 constexpr int64_t kGap = 1024;
 
 void multiply_small_nn(const Gemm& g, float* workspace, ThreadPool& pool) {
@@ -153,12 +156,13 @@ void multiply_small_nn(const Gemm& g, float* workspace, ThreadPool& pool) {
   });
 }
 
-// Rows of A that one visit of a row of B serves, for a product of m rows.
+// The number of rows of A that are multiplied with a row of B when it is read, for a product of m rows.
 HONE_INLINE int64_t small_group(int64_t m) {
   return m == 1 ? 1 : m == 2 ? 2 : m <= 4 || W < 16 ? 4 : 8;
 }
 
-// A as [groups][k / W][group][W], zero padded: rows apart by a power of two would share cache sets.
+// Packs steps [k0, k1) of W elements of A, as [groups][k / W][group][W] with zeros after the end. (Unpacked rows that
+// are a power of two apart would share cache sets.)
 void pack_small_a(const Gemm& g, int64_t k0, int64_t k1, float* out) {
   const int64_t group = small_group(g.m), steps = ceil_div(g.k, W);
   for (int64_t i = 0; i < g.m; i += group)
@@ -168,8 +172,8 @@ void pack_small_a(const Gemm& g, int64_t k0, int64_t k1, float* out) {
               i + r < g.m ? load_n(floats_of_a(g) + (i + r) * g.lda + s * W, g.k - s * W) : zero());
 }
 
-// Dot products over k of R packed rows of A with Q rows of B [n,k], j and every `step` from it, in
-// U partial sums.
+// Dot products over k of R packed rows of A, from row i, with Q rows of B [n,k]: j, j + step, j + 2 step, .. Each has U
+// partial sums.
 template <int R, int Q, int U, class T>
 HONE_INLINE void dots(const Gemm& g, const T* all_b, const float* a, int64_t i, int64_t j,
                       int64_t step) {
@@ -207,7 +211,8 @@ HONE_INLINE void dots(const Gemm& g, const T* all_b, const float* a, int64_t i, 
   });
 }
 
-// The rows of B that are read at once are far apart: memory serves several streams faster than one.
+// Columns [j0, j1) of C. The Q rows of B that are read at the same time are far apart, because memory delivers several
+// streams faster than one.
 template <int R, int Q, int U, class T>
 void dot_rows(const Gemm& g, const T* b, const float* a, int64_t j0, int64_t j1) {
   const int64_t floats = ceil_div(g.k, W) * W, step = (j1 - j0) / Q;
@@ -217,6 +222,7 @@ void dot_rows(const Gemm& g, const T* b, const float* a, int64_t j0, int64_t j1)
     for (int64_t i = 0; i < g.m; i += R) dots<R, 1, U>(g, b, a + i * floats, i, j, 1);
 }
 
+// Columns [j0, j1) of C for B [n,k], with the epilogue. a: from pack_small_a().
 template <class T>
 void small_nt(const Gemm& g, const T* b, const float* a, int64_t j0, int64_t j1) {
   constexpr int kStreams = W == 16 ? 4 : 2;
@@ -245,7 +251,7 @@ void small_nt(const Gemm& g, const T* b, const float* a, int64_t j0, int64_t j1)
   if (has_epilogue(g)) epilogue(g, 0, g.m, j0, j1 - j0);
 }
 
-// Whether B is in blocks, other than those of GGUF files that block_columns reads.
+// Whether B is in blocks that block_columns() does not read.
 HONE_INLINE bool is_widened(const Gemm& g) {
   using Kind = Blocks::Kind;
   return g.b_type == Element::blocks &&
@@ -253,7 +259,7 @@ HONE_INLINE bool is_widened(const Gemm& g) {
           g.blocks->kind == Kind::f16 || g.blocks->kind == Kind::bf16);
 }
 
-// The same for such a B: some of its rows are widened at a time.
+// small_nt() for such a B. kWideDots of its rows are dequantized at a time, into `wide`.
 constexpr int64_t kWideDots = 8;
 void small_nt_widened(const Gemm& g, const float* a, int64_t j0, int64_t j1, float* wide) {
   Gemm part = g;
@@ -271,7 +277,8 @@ void small_nt_widened(const Gemm& g, const float* a, int64_t j0, int64_t j1, flo
   }
 }
 
-// Floats of A that every thread packs for itself: less than waiting for the others costs.
+// If A has at most this number of floats, every thread packs all of A for itself. This takes less time than waiting
+// for the other threads.
 constexpr int64_t kOwnA = 8192;
 
 HONE_INLINE int64_t small_a_words(const Gemm& g) { return round_up(g.m, 16) * round_up(g.k, 16); }
@@ -312,7 +319,7 @@ void multiply_small(const Gemm& g, float* workspace, ThreadPool& pool) {
   g.trans_b ? multiply_small_nt(g, workspace, pool) : multiply_small_nn(g, workspace, pool);
 }
 
-// For A as a B in i8 rounds it.
+// Workspace for an A that is rounded because B is in i8.
 HONE_INLINE int64_t rounded_words(const Gemm& g) {
   return g.b_type == Element::i8 ? round_up(g.m * g.k, 16) : 0;
 }
@@ -348,7 +355,7 @@ int64_t gemm_f32_workspace_bytes(const Gemm& g, int threads) {
 
 int64_t pack_b_bytes(int64_t k, int64_t n) { return 4 * k * round_up(n, kPad); }
 
-// Packed layout: blocks of k_block(k) rows one after the other, each [panels of kNR][kc][kNR].
+// The packed layout: blocks of k_block(k) rows after each other, each as [panels][kc][kNR].
 void pack_b(int64_t k, int64_t n, const float* b, int64_t ldb, bool trans_b, float* packed,
             ThreadPool& pool) {
   if (k <= 0 || n <= 0) return;

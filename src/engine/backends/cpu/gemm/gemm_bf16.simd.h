@@ -1,9 +1,9 @@
-// The matrix product of operands rounded to bf16, summed in f32: AMX tiles, the dot products of
-// AVX512_BF16, or f32 tiles over rounded values. A word holds the elements 2i and 2i + 1 of k.
-// Subnormal elements count as zero where the processor multiplies.
+// The matrix product of operands rounded to bf16, summed in f32: with AMX tiles, the dot products of
+// AVX512_BF16, or f32 tiles over rounded values. A 4-byte word holds elements 2i and 2i + 1 of k. AMX and
+// AVX512_BF16 count subnormal elements as zero.
 //
-// With AMX also the f32 product: each operand is the sum of three bf16, a = a0 + a1 + a2, and of
-// the nine products of parts the six down to 2^-16 of the largest are summed, smallest first. The
+// With AMX also the f32 product: each operand is split into three bf16 parts, a = a0 + a1 + a2. Six of the
+// nine products of parts are summed, smallest first; the other three are below 2^-16 of the largest. The
 // error is at most 2^-23 of |a| |b|, less than the rounding of the sum itself. Henry, Tang and
 // Heinecke, "Leveraging the bfloat16 Artificial Intelligence Datatype for Higher-Precision
 // Computations", ARITH 2019.
@@ -14,8 +14,8 @@ namespace {
 
 #if defined(__AVX512BF16__)
 
-// Words of 2 W floats rounded to bf16, `low` before `high`; with kRest the rounding errors stay in
-// the floats.
+// Rounds 2 W floats, `low` before `high`, to bf16 and returns them as W words. kRest: low and high become the rounding
+// errors.
 template <bool kRest>
 HONE_INLINE F round_pairs(F& low, F& high) {
   const __m512i words = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low));
@@ -29,8 +29,8 @@ HONE_INLINE F round_pairs(F& low, F& high) {
   return reinterpret_cast<F>(words);
 }
 
-// Parts of the 2 W floats at p along k, as W words each, into out[part * W]; elements at n and
-// above are 0.
+// Splits the 2 W floats at p, consecutive along k, into kParts parts of W words: part i goes to out[i * W]. Elements
+// from number n on count as 0.
 template <int kParts, class T>
 HONE_INLINE void parts_along(const T* p, int64_t n, F* out) {
   F low = n >= W ? load(p) : load_n(p, n);
@@ -38,7 +38,8 @@ HONE_INLINE void parts_along(const T* p, int64_t n, F* out) {
   unroll<kParts>(HONE_LAMBDA(part) { out[part * W] = round_pairs<part + 1 < kParts>(low, high); });
 }
 
-// Parts of two rows of W floats, as words of k below k + 1.
+// Splits two rows of W floats, of k (even) and k + 1 (odd), into kParts parts. Each word has the element of k in its
+// low half.
 template <int kParts>
 HONE_INLINE void parts_across(F even, F odd, F* out) {
   const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24,
@@ -50,8 +51,8 @@ HONE_INLINE void parts_across(F even, F odd, F* out) {
   });
 }
 
-// 2 W elements of k by W columns of a matrix [k][n] at `from`: word r of W columns into out[r].
-// Only `depth` elements and `width` columns are read; the rest is 0.
+// Loads 2 W elements of k by W columns of a matrix [k][n] at `from`. out[r] receives word r of the W columns. Only
+// `depth` elements and `width` columns are read; the others are 0. Part p follows at out[p * W].
 template <int kParts, class T>
 HONE_INLINE void load_across(const T* from, int64_t stride, int64_t depth, int64_t width, F* out) {
   if (depth >= 2 * W && width >= W) {
@@ -66,7 +67,7 @@ HONE_INLINE void load_across(const T* from, int64_t stride, int64_t depth, int64
                          out + r);
 }
 
-// The same for a matrix [n][k]: W words along k of row r into out[r].
+// Loads the same square from a matrix [n][k]: out[r] receives the W words of row r.
 template <int kParts, class T>
 HONE_INLINE void load_along(const T* from, int64_t stride, int64_t depth, int64_t width, F* out) {
   if (depth >= 2 * W && width >= W) {
@@ -77,8 +78,10 @@ HONE_INLINE void load_along(const T* from, int64_t stride, int64_t depth, int64_
     parts_along<kParts>(from + r * stride, r < width ? depth : 0, out + r);
 }
 
-// A square of op(A) from row i, or of op(B) from column j, and element k on: word r of its W rows
-// or columns in out[r] (`by_word`), or all words of row or column r. Part p follows at out[p * W].
+// Loads a square of 2 W elements of k by W rows of op(A), or columns of op(B), from row or column `at`. by_word: out[r]
+// receives word r of the W rows or columns; else all words of row or column r. Part p follows at out[p * W].
+// k_is_outer: the matrix is [k][rows or columns] in memory. count, depth: the rows or columns, and elements of k, that
+// exist; the others are 0.
 template <int kParts = 1, class T>
 HONE_INLINE void load_square(const T* m, int64_t ld, bool k_is_outer, int64_t at, int64_t count,
                              int64_t k, int64_t depth, bool by_word, F* out) {
@@ -90,7 +93,7 @@ HONE_INLINE void load_square(const T* m, int64_t ld, bool k_is_outer, int64_t at
     unroll<kParts>(HONE_LAMBDA(part) { transpose_registers(out + part * W); });
 }
 
-// f(m as a pointer to its elements), which are bf16 with kNarrow, else f32.
+// Calls f(m) with m as a pointer to f32, or to bf16 if kNarrow is set and that is its type.
 template <bool kNarrow, class Fn>
 HONE_INLINE void with_operand(const void* m, Element type, Fn&& f) {
   if constexpr (kNarrow)
@@ -102,8 +105,8 @@ HONE_INLINE void with_operand(const void* m, Element type, Fn&& f) {
 
 #if defined(__AMX_BF16__)
 
-// Panels of two squares of 16 rows of 16 words side by side, one part after the other: [kc / 2W]
-// [kParts][2][W][W].
+// Tiles for AMX (`Tiles` of gemm_blocks.simd.h). A packed panel has 32 rows of A or columns of B, as two squares of 16
+// x 16 words for each part: [kc / 2W][kParts][2][W][W].
 template <int kParts>
 struct AmxTiles {
   static constexpr int kMR = 32, kNR = 32;
@@ -111,7 +114,7 @@ struct AmxTiles {
                            kKC = kParts == 1 ? kGemmBf16BlockK : kGemmBlockK,
                            kMC = kParts == 1 ? 256 : 128, kNC = kParts == 1 ? 3072 : 1536;
   static constexpr int kSquare = W * W, kPart = 2 * kSquare;
-  // Turns after which the 64 words that follow each multiply() make a whole panel.
+  // The number of tile() calls whose prefetches, of 64 words each, together cover a whole panel of B.
   static constexpr int kTurns = kParts == 1 ? 8 : 4;
 
   // The intrinsics do not tell the compiler what memory they read and write.
@@ -134,8 +137,7 @@ struct AmxTiles {
 
   static int64_t words(int64_t kc) { return kParts * round_up(kc, 2 * W) / 2; }
 
-  // `count` rows of op(A), or columns of op(B), into panels, along the rows of the matrix in
-  // memory.
+  // Packs `count` rows of op(A), or columns of op(B), into panels. It goes along the rows of the matrix in memory.
   template <class T>
   static void pack(const T* m, int64_t ld, bool k_is_outer, int64_t at, int64_t count, int64_t k0,
                    int64_t kc, bool by_word, float* out) {
@@ -174,8 +176,8 @@ struct AmxTiles {
 
   static void tile(int64_t kc, const float* a, const float* b, float* c, int64_t ldc, bool add,
                    int64_t turn) {
-    // The next panel of B comes from the L3 cache, a share of it in each turn; a processor that
-    // fetches one line of a pair fetches the other too.
+    // Prefetches a share of the next panel of B from the L3 cache. A processor that fetches one cache line of a pair
+    // also fetches the other.
     const float* next = share_of_next(b, kNR * words(kc), turn, kTurns);
     const auto fetch = [&]() __attribute__((always_inline)) {
       __builtin_prefetch(next, 0, kToL2);
@@ -238,7 +240,8 @@ struct AmxTiles {
   }
 
  private:
-  // Sums of one block of k round less if they begin at 0; bf16's own rounding is larger than that.
+  // Whether C is added after the sums of a block of k instead of before them: sums that begin at 0 have smaller
+  // rounding errors. For operands in bf16 their own rounding is larger.
   static constexpr bool kAddLast = kParts > 1;
 
   static HONE_INLINE void load_c(const float* c, int64_t ldc) {
@@ -273,7 +276,7 @@ using Bf16Tiles = AmxTiles<1>;
 
 #elif defined(__AVX512BF16__)
 
-// As the f32 tiles, with words in the place of floats.
+// Tiles with the layout of the f32 tiles, and words in the place of floats.
 struct Bf16Tiles {
   static constexpr int kMR = 8, kNV = 3, kNR = kNV * W;
   static constexpr int64_t kStep = 2 * W, kPad = kNR, kKC = kGemmBf16BlockK, kMC = 96, kNC = 3072;

@@ -1,6 +1,6 @@
-// Products of few rows of A with B [n,k] in the blocks of GGUF files: codes become floats in
-// registers, so that memory gives each block once and nothing is kept of it. The numbers that are
-// multiplied are those of the file; nothing is rounded but sums.
+// Products of few rows of A with a B [n,k] in the blocks of GGUF files. Blocks are dequantized in
+// registers: each is read once from memory and not stored in f32. The dequantized numbers are exact; only
+// sums are rounded.
 #pragma once
 
 #include "engine/backends/cpu/gemm/widen_gguf.simd.h"
@@ -8,13 +8,12 @@
 namespace hone::cpu::HONE_ISA {
 namespace {
 
-// Dot products of R rows of A, packed as [k / W][R][W], with Q rows of B, j and every `step` from
-// it.
+// Dot products of R rows of A from row i, packed as [k / W][R][W], with Q rows of B: j, j + step, j + 2 step, ..
 template <class Format, int R, int Q>
 void block_dots(const Gemm& g, const float* a, int64_t i, int64_t j, int64_t step) {
   constexpr int kGroups = Format::kBlock / kGroup, V = kGroup / W, kTurn = Format::kTurn;
   constexpr int U =
-      R == 1 ? 2 : 1;  // sums of each product; Q, which threads decide, changes no bit
+      R == 1 ? 2 : 1;  // partial sums of each product; they do not depend on Q or the threads
   const int64_t blocks = g.k / Format::kBlock, row_bytes = blocks * Format::kBytes;
   const int64_t apart = step * row_bytes;
   const auto* b = static_cast<const uint8_t*>(g.b) + j * row_bytes;
@@ -54,7 +53,7 @@ void block_dots(const Gemm& g, const float* a, int64_t i, int64_t j, int64_t ste
   });
 }
 
-// Columns [j0, j1) of C. The rows of B that are read at once are far apart, as in dot_rows.
+// Columns [j0, j1) of C. The Q rows of B that are read at the same time are far apart, as in dot_rows().
 template <class Format, int R, int Q>
 void block_dot_rows(const Gemm& g, const float* a, int64_t j0, int64_t j1) {
   const int64_t step = (j1 - j0) / Q;
@@ -64,7 +63,7 @@ void block_dot_rows(const Gemm& g, const float* a, int64_t j0, int64_t j1) {
     for (int64_t i = 0; i < g.m; i += R) block_dots<Format, R, 1>(g, a + i * g.k, i, j, 1);
 }
 
-// `group`: R.
+// Columns [j0, j1) of C. group: R, the rows of a group of the packed A.
 void block_columns(const Gemm& g, int64_t group, const float* a, int64_t j0, int64_t j1) {
   constexpr bool wide = W == 16;
   with_format(g.blocks->kind, [&](auto format) {

@@ -1,20 +1,20 @@
 // The loops around a register tile: matrix product after Goto and van de Geijn, "Anatomy of
 // High-Performance Matrix Multiplication", ACM TOMS 34(3), 2008.
 //
-// B blocks (kKC x kNC) are packed by all threads together into one of two shared buffers (one
-// barrier a block); each thread packs its own A blocks (kMC x kKC, for the L2 cache). Threads
-// form a grid tm x tn over rows and columns, and help each other at the end of a block (Share).
-// `Tiles` says what a tile is:
+// All threads together pack a block of B (kKC x kNC) into one of two shared buffers, with one barrier for
+// each block. Each thread packs its own blocks of A (kMC x kKC, which fit the L2 cache). Threads form a
+// grid over rows and columns, and help each other at the end of a block (Share). The template parameter
+// `Tiles` has these members:
 //
-//   kMR, kNR        rows and columns of a tile: of a panel of packed A, of one of packed B
-//   kKC, kMC, kNC   blocks of k, rows and columns
-//   kStep           cuts of k are multiples of it
-//   kPad            columns of packed B round up to this, a multiple of kNR
-//   words(kc)       4-byte words that kc elements of a row of A or a column of B take when packed
+//   kMR, kNR        rows of a tile and of a panel of packed A; columns of a tile and of a panel of packed B
+//   kKC, kMC, kNC   the largest block of k, of rows and of columns
+//   kStep           blocks of k are multiples of this
+//   kPad            the columns of a packed B are rounded up to a multiple of this, which is one of kNR
+//   words(kc)       4-byte words of kc packed elements of a row of A or a column of B
 //   pack_a(g, i0, rows, k0, kc, out), pack_b(g, j0, k0, kc, p0, p1, out)
-//                   of every type but blocks, which are widened before (widen.simd.h)
-//   tile(kc, a, b, c, ldc, add, turn)   c[kMR, kNR] (=|+=) panel of A times panel of B, for the
-//                 turn-th time this panel of B; the next one follows it, to be prefetched
+//                   pack all element types except blocks, which are dequantized before (widen.simd.h)
+//   tile(kc, a, b, c, ldc, add, turn)   c[kMR, kNR] (=|+=) panel of A times panel of B. `turn` counts the
+//                   tiles that use this panel of B. The next panel of B follows in memory, to be prefetched
 //   Thread          an object that each thread holds while it multiplies
 #pragma once
 
@@ -27,7 +27,7 @@ namespace {
 HONE_INLINE int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 HONE_INLINE int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
-// Rows of a block of B: k cut into equal parts of at most kKC.
+// The size of a block of k: k is cut into equal parts of at most kKC.
 template <class Tiles>
 HONE_INLINE int64_t k_block(int64_t k) {
   return round_up(ceil_div(k, ceil_div(k, Tiles::kKC)), Tiles::kStep);
@@ -52,7 +52,7 @@ bool has_epilogue(const Gemm& g) {
   return g.bias || g.pre || g.residual || g.act != Activation::none;
 }
 
-// C rows i0.., columns j0.. hold the finished sums; applies the epilogue to them.
+// Applies the epilogue to rows [i0, i0 + rows) and columns [j0, j0 + columns) of C, which hold the finished sums.
 void epilogue(const Gemm& g, int64_t i0, int64_t rows, int64_t j0, int64_t columns) {
   for (int64_t i = i0; i < i0 + rows; ++i) {
     for (int64_t j = j0; j < j0 + columns; j += W) {
@@ -67,8 +67,8 @@ void epilogue(const Gemm& g, int64_t i0, int64_t rows, int64_t j0, int64_t colum
   }
 }
 
-// The share of the turn-th of `turns` tiles in the panel of B, of `words`, that follows b: what
-// it fetches ahead from the L3 cache or memory.
+// The panel of B after b has `words` words. `turns` tiles prefetch it together; this is the beginning of the part that
+// the tile number `turn` prefetches.
 HONE_INLINE const float* share_of_next(const float* b, int64_t words, int64_t turn, int64_t turns) {
   return b + words + turn % turns * (words / turns);
 }
@@ -105,10 +105,9 @@ void multiply_panel(const Gemm& g, int64_t i0, int64_t rows, int64_t j0, int64_t
   }
 }
 
-// The rest of a thread's share of a block, as units [begin, end): a unit is a panel of B times a
-// block of A. The thread takes them from the front, one by one; a thread that is done with its own
-// takes them from the back (cores differ in speed and load). The bits of a unit do not depend on
-// its thread.
+// The work of a thread in a block that is not done, as units [begin, end): a unit is a panel of B times a block of A.
+// The thread takes units from the front, one by one. Threads that are done with their own work take units from the
+// back, because cores differ in speed and load. The bits of a unit do not depend on the thread.
 class Share {
  public:
   void set(int64_t units) {
@@ -117,7 +116,7 @@ class Share {
   Range next() {
     return take([](int64_t) { return int64_t{1}; }, true);
   }
-  // At most `most` units; none where packing A would take longer than they do.
+  // Takes at most `most` units; none if fewer than 4 are left, because packing A would take longer.
   Range steal(int64_t most) {
     return take([most](int64_t count) { return count < 4 ? 0 : min_of(most, count / 2); }, false);
   }
@@ -146,7 +145,7 @@ struct Grid {
 };
 // ---- windows of images ---------------------------------------------------------------------
 
-// Elements [begin, end) of the row of the window whose first pixel is (y, x) of the image, into out.
+// Writes elements [begin, end) of a row of the matrix of windows to out: the window whose first pixel is (y, x).
 HONE_INLINE void gather_window(const Patches& p, const float* image, int64_t y, int64_t x,
                                int64_t begin, int64_t end, float* out) {
   const auto zeros = [&](int64_t count) __attribute__((always_inline)) {
@@ -190,7 +189,7 @@ HONE_INLINE void gather_window(const Patches& p, const float* image, int64_t y, 
   }
 }
 
-// Rows [r0, r1), columns [c0, c1) of the matrix of windows of `images` into out [r1 - r0, c1 - c0].
+// Writes rows [r0, r1) and columns [c0, c1) of the matrix of windows of `images` to out [r1 - r0, c1 - c0].
 void gather_patches(const Patches& p, const float* images, int64_t r0, int64_t r1, int64_t c0,
                     int64_t c1, float* out) {
   const int64_t places = p.out_h * p.out_w;
@@ -206,7 +205,7 @@ void gather_patches(const Patches& p, const float* images, int64_t r0, int64_t r
   }
 }
 
-// Packs rows i0.. of op(A), columns k0.. of it; `scratch` has room for them.
+// Packs rows [i0, i0 + rows) and columns [k0, k0 + kc) of op(A). scratch: rows * kc floats, used if A is windows.
 template <class Tiles>
 void pack_a_block(const Gemm& g, int64_t i0, int64_t rows, int64_t k0, int64_t kc, float* scratch,
                   float* out) {
@@ -222,8 +221,8 @@ void pack_a_block(const Gemm& g, int64_t i0, int64_t rows, int64_t k0, int64_t k
   Tiles::pack_a(part, 0, rows, 0, kc, out);
 }
 
-// The grid whose busiest thread has the fewest tiles, counting the packing of A that columns of
-// the grid repeat as a twentieth of a panel's work.
+// Chooses the grid of threads whose busiest thread has the least work: its tiles, and the packing of A, which every
+// column of the grid repeats and which counts as one more panel of B.
 template <class Tiles>
 Grid choose_grid(int64_t m, int64_t n, int threads) {
   const int64_t mp = ceil_div(m, Tiles::kMR), np = ceil_div(min_of(n, Tiles::kNC), Tiles::kNR);
@@ -246,7 +245,7 @@ int64_t a_block_words(const Gemm& g) {
   const int64_t rows = min_of(Tiles::kMC, round_up(round_up(g.m, 16), Tiles::kMR));
   return round_up(rows * Tiles::words(k_block<Tiles>(g.k)), 16);
 }
-// For a block of a matrix of windows before it is packed.
+// Floats of a block of a matrix of windows before it is packed.
 template <class Tiles>
 int64_t gathered_words(const Gemm& g) {
   if (g.patches == nullptr) return 0;
@@ -258,7 +257,7 @@ int64_t b_block_words(const Gemm& g) {
   return round_up(
       Tiles::words(k_block<Tiles>(g.k)) * min_of(Tiles::kNC, round_up(g.n, Tiles::kPad)), 16);
 }
-// Two shares for each thread: of this block and, while others may still look at that, of the next.
+// Each thread has two shares: one for this block, and one for the next, because other threads may still read the first.
 constexpr int64_t kShareWords = 2 * sizeof(Share) / sizeof(float);
 template <class Tiles>
 int64_t block_words(const Gemm& g, int threads) {
@@ -266,7 +265,7 @@ int64_t block_words(const Gemm& g, int threads) {
          threads * (a_block_words<Tiles>(g) + gathered_words<Tiles>(g) + kShareWords);
 }
 
-// m, n, k > 0.
+// gemm() by blocks, for m, n, k > 0.
 template <class Tiles>
 void multiply_blocks(const Gemm& g, void* workspace, ThreadPool& pool) {
   constexpr int kMR = Tiles::kMR, kNR = Tiles::kNR;
@@ -343,7 +342,7 @@ void multiply_blocks(const Gemm& g, void* workspace, ThreadPool& pool) {
 
 // ---- one thread ----------------------------------------------------------------------------
 
-// Rows of A that are packed together, and panels of B.
+// Rows of A, and panels of B, that one thread packs together.
 template <class Tiles>
 constexpr int64_t kRowsAlone = kGemmColumnsRows / Tiles::kMC* Tiles::kMC;
 constexpr int64_t kPanelsAlone = 4;
@@ -360,7 +359,7 @@ struct WordsAlone {
   }
 };
 
-// m, n, k > 0.
+// gemm_columns(), for m, n, k > 0.
 template <class Tiles>
 void multiply_columns(const Gemm& all, int64_t begin, int64_t end, float* workspace) {
   [[maybe_unused]] const typename Tiles::Thread held;

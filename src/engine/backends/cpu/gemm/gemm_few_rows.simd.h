@@ -1,10 +1,10 @@
-// Products of 17 to 64 rows (beams, batches of decoding), or of fewer (Gemm::rows_like), with B
-// [n,k]: B is read in place, once from memory, and not packed. A is small and packed as [groups][k][lanes of a group]: rows of
-// A are in the lanes of vectors, an element of B is broadcast to them, and C is made transposed, a
-// strip of columns at a time in the L1 cache.
+// Products of 17 to 64 rows (beams, batches of decoding), or of fewer rows with Gemm::rows_like, with a B
+// [n,k]. B is not packed, and is read once from memory. A is small and packed as [groups][k][lanes of a
+// group]: rows of A are in the lanes of vectors, and an element of B is broadcast to all lanes. C is computed
+// transposed, a strip of columns at a time in the L1 cache.
 //
-// Sums are those of the tiles in gemm_tiles.simd.h, bit for bit. B [k,n] is left to those: a strip
-// of it has rows far apart, which share cache sets where n is a power of two.
+// The sums have the same bits as those of gemm_tiles.simd.h. A B [k,n] is multiplied there too: the rows
+// of a strip would be far apart, and share cache sets if n is a power of two.
 #pragma once
 
 #include "engine/backends/cpu/gemm/gemm_tiles.simd.h"
@@ -20,7 +20,7 @@ HONE_INLINE int64_t lane_vectors(int64_t m) { return W == 16 ? ceil_div(m, W) : 
 // Rows of A, rounded up to whole groups.
 HONE_INLINE int64_t lane_count(int64_t m) { return round_up(m, lane_vectors(m) * W); }
 
-// Steps [s0, s1) of W along k of A into out, zero padded.
+// Packs elements [s0 * W, s1 * W) of k of A into out; lanes after the last row are 0.
 void pack_lanes(const Gemm& g, int64_t s0, int64_t s1, float* out) {
   const int64_t lanes = lane_vectors(g.m) * W, all = lane_count(g.m);
   for (int64_t i = 0; i < all; i += W) {
@@ -41,7 +41,8 @@ void pack_lanes(const Gemm& g, int64_t s0, int64_t s1, float* out) {
   }
 }
 
-// sums[J][stride] (=|+=) kc elements of J rows of B times V vectors of lanes, a [kc][V * W].
+// sums[J][stride] (=|+=) the products of kc elements of J rows of B with V vectors of lanes of A, a [kc][V * W]. ahead:
+// elements of B between a read and its prefetch.
 template <int V, int J, class T>
 void lane_tile(const T* const* rows, int64_t ahead, int64_t kc, const float* a, float* sums,
                int64_t stride, bool add) {
@@ -81,7 +82,7 @@ void lane_tile(const T* const* rows, int64_t ahead, int64_t kc, const float* a, 
   });
 }
 
-// Columns j .. j + J of all lanes over all of k.
+// The sums over all of k, of columns [j, j + J) and all lanes.
 template <int V, int J, class T>
 void lane_sums(const Gemm& g, const T* b, const float* a, int64_t j, float* sums) {
   const int64_t lanes = lane_count(g.m), step = k_block<FloatTiles>(g.k);
@@ -99,7 +100,7 @@ void lane_sums(const Gemm& g, const T* b, const float* a, int64_t j, float* sums
     }
 }
 
-// Columns [j0, j1) of C.
+// Columns [j0, j1) of C, with the epilogue.
 template <int V, class T>
 void lane_columns(const Gemm& g, const T* b, const float* a, int64_t j0, int64_t j1) {
   constexpr int J = W == 16 ? 24 / V : 6, kPart = J % 4 == 0 ? 4 : 2;
@@ -146,8 +147,8 @@ bool takes_few_rows_path(const Gemm& g) {
          g.m <= kGemmFewRows;
 }
 
-// Up to this number of threads pack A each for itself: less than waiting and fetching it from other
-// cores costs.
+// Up to this number of threads, each thread packs all of A for itself. This takes less time than waiting for the other
+// threads and fetching A from their cores.
 constexpr int kOwnLanes = 4;
 
 int64_t lane_words(const Gemm& g) { return round_up(lane_count(g.m), 16) * g.k; }

@@ -1,10 +1,10 @@
-// The product with a B in i8. Each row of A is rounded to 15 bits, one block of k at a time: its
-// largest element there becomes kMost. More than a few rows are multiplied in integers, whose sums
-// are exact; with fewer, the rounded values are multiplied in f32, so that a row's result does not
-// depend on their number.
+// The product with a B in i8. Each row of A is rounded to integers of 15 bits, with a scale for each block
+// of k that makes its largest element kMost. Products of more than kGemmSmallRows rows are computed in
+// integers, whose sums are exact. With fewer rows the rounded numbers are multiplied in f32. A row's result
+// does not depend on the number of rows.
 //
-// A word holds the elements 2i and 2i + 1 of k as i16. After the words of a block comes one of
-// scales, in f32.
+// A 4-byte word holds elements 2i and 2i + 1 of k as i16. After the words of a block there is a word with
+// its scale in f32.
 #pragma once
 
 #include "engine/backends/cpu/gemm/gemm_tiles.simd.h"
@@ -12,7 +12,7 @@
 namespace hone::cpu::HONE_ISA {
 namespace {
 
-// The products of two elements a word, and their sum.
+// In each word: the sum of the products of its two pairs of i16.
 HONE_INLINE I multiply_pairs(I a, I b) {
 #if defined(__AVX512F__)
   return reinterpret_cast<I>(
@@ -33,7 +33,7 @@ HONE_INLINE int32_t word_of(int32_t even, int32_t odd) {
                                                                            << 16);
 }
 
-// W elements, one in each lane.
+// Loads W elements, one into each lane.
 HONE_INLINE I load_wide(const int8_t* p) {
 #if defined(__AVX512F__)
   return reinterpret_cast<I>(
@@ -47,7 +47,7 @@ HONE_INLINE I load_wide(const int8_t* p) {
   return v;
 #endif
 }
-// 2 W elements, as W words.
+// Loads 2 W elements as W words.
 HONE_INLINE I load_words(const int8_t* p) {
 #if defined(__AVX512F__)
   return reinterpret_cast<I>(
@@ -61,7 +61,7 @@ HONE_INLINE I load_words(const int8_t* p) {
   return v;
 #endif
 }
-// The first n elements, the others are 0; n may be below 0.
+// A copy of the first n of N elements; the others are 0. n <= 0: all are 0.
 template <int N>
 struct Part {
   int8_t elements[N] = {};
@@ -92,8 +92,9 @@ struct I8Tiles {
                out + i / kMR * kMR * words(kc) + i % kMR);
   }
 
-  // x * factor becomes an integer of at most kMost, which stands for `scale` times it. 0: all are
-  // too small, NaN: one is not finite.
+  // The rounding of a row in a block of k: x becomes the nearest integer q to x * factor, |q| <= kMost, which stands
+  // for q * scale. If all elements are tiny (at most 1e-30), factor and scale are 0. If one is not finite, scale is
+  // NaN.
   struct Rounding {
     float factor = 0, scale = 0;
     Rounding(const float* a, int64_t n) {
@@ -111,13 +112,13 @@ struct I8Tiles {
         scale = largest / kMost;
       }
     }
-    // n may be below 0.
+    // The integers of the first n of W elements; n <= 0: zeros.
     I operator()(const float* a, int64_t n) const {
       return factor > 0 && n > 0 ? to_int(load_n(a, n) * set1(factor)) : I{};
     }
   };
 
-  // The first n elements of a row of kc; the others are 0.
+  // Packs a row of kc elements, of which those from number n on are 0, and its scale.
   static void pack_row(const float* a, int64_t n, int64_t kc, float* out) {
     const Rounding round(a, n);
     int32_t q[2 * W];
@@ -132,7 +133,7 @@ struct I8Tiles {
     *out = round.scale;
   }
 
-  // The values that a row of A stands for once it is rounded.
+  // Writes the rounded numbers of a row of A, q * scale, in f32.
   static void round_row(const float* a, int64_t k, float* out) {
     const int64_t step = k_block<I8Tiles>(k);
     for (int64_t k0 = 0; k0 < k; k0 += step) {
@@ -161,7 +162,7 @@ struct I8Tiles {
     }
   }
 
-  // A panel of B [k][n], of `columns`.
+  // Packs a panel of a B [k][n], of which `columns` columns are left.
   static void pack_across(const int8_t* b, int64_t ldb, int64_t columns, int64_t kc, float* to) {
     const auto put = [&](int64_t at, I even, I odd) __attribute__((always_inline)) {
       store(to + at, as_float((even & 0xffff) | (odd << 16)));
@@ -180,7 +181,7 @@ struct I8Tiles {
       }
   }
 
-  // The panel at column j of B [n][k].
+  // Packs the panel at column j of a B [n][k].
   static void pack_along(const int8_t* b, int64_t ldb, int64_t j, int64_t n, int64_t kc,
                          float* to) {
     const int64_t pairs = ceil_div(kc, 2);

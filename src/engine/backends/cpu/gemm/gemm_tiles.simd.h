@@ -1,4 +1,4 @@
-// Tiles in f32 (see gemm_blocks.simd.h): A is packed in panels [k][kMR], B in panels [k][kNR].
+// Tiles in f32 (`Tiles` of gemm_blocks.simd.h). A is packed in panels [k][kMR], B in panels [k][kNR].
 #pragma once
 
 #include "engine/backends/cpu/gemm/gemm_blocks.simd.h"
@@ -19,14 +19,15 @@ static_assert(kPad % kNR == 0 && W % kMR == 0);
 
 // ---- packing -------------------------------------------------------------------------------
 
-// A of a product in f32.
+// The matrix A of a product in f32.
 HONE_INLINE const float* floats_of_a(const Gemm& g) { return static_cast<const float*>(g.a); }
 
-// Rows i0..i0+rows of op(A), columns k0..k0+kc -> panels [ceil(rows/kMR)][kc][kMR], zero padded.
+// Packs rows [i0, i0 + rows) and columns [k0, k0 + kc) of op(A) into panels [ceil(rows / kMR)][kc][kMR]. Rows after the
+// last one are 0.
 template <class T>
 void pack_a_panels(const Gemm& g, const T* a, int64_t i0, int64_t rows, int64_t k0, int64_t kc,
                    float* out) {
-  if (g.trans_a) {  // A is [k][m]: eight k at a time so that both sides are runs
+  if (g.trans_a) {  // A is [k][m]: eight k at a time, so that reads and writes are contiguous
     for (int64_t kb = 0; kb < kc; kb += 8) {
       const int64_t ke = min_of<int64_t>(kb + 8, kc);
       for (int64_t i = 0; i < rows; i += kMR) {
@@ -71,14 +72,15 @@ void pack_a_panels(const Gemm& g, const T* a, int64_t i0, int64_t rows, int64_t 
   }
 }
 
-// f(m as a pointer to its elements), which are f32, bf16 or f16.
+// Calls f(m) with m as a pointer to its element type: f32, bf16 or f16.
 template <class Fn>
 HONE_INLINE void with_floats(const void* m, Element type, Fn&& f) {
   if (type == Element::bf16) return f(static_cast<const uint16_t*>(m));
   if (type == Element::f16) return f(static_cast<const Float16*>(m));
   f(static_cast<const float*>(m));
 }
-// Panels [p0, p1) of columns j0 + p*kNR.. (n in all), k0..k0+kc of op(B) -> out[panel][kc][kNR].
+// Packs panels [p0, p1) of op(B), rows [k0, k0 + kc), into out[panel][kc][kNR]. Panel p has the columns from j0 + p *
+// kNR on; columns from n on are 0.
 template <class T>
 void pack_b_panels(const T* b, int64_t ldb, bool trans_b, int64_t n, int64_t j0, int64_t k0,
                    int64_t kc, int64_t p0, int64_t p1, float* out) {
@@ -131,12 +133,11 @@ void pack_b_panels(const T* b, int64_t ldb, bool trans_b, int64_t n, int64_t j0,
 
 // ---- register tile -------------------------------------------------------------------------
 
-// Both panels stream from the L2 cache, and the next lines of two streams are not all fetched ahead
-// by every processor: steps of k between a prefetch and its use. Reading past the end does not
-// fault.
+// Steps of k between a prefetch and its use. Both panels stream from the L2 cache, and some processors do not prefetch
+// two streams by themselves. A prefetch past the end does not fault.
 constexpr int64_t kAheadA = 32, kAheadB = 16;
-// The panel of B after this one is still in the L3 cache or in memory: each tile of a block of A
-// fetches its share of it into the L2 cache, a line in every kTurns / kNV steps.
+// The panel of B after this one is still in the L3 cache or in memory. Each tile of a block of A prefetches its share
+// of that panel into the L2 cache, a line in every kTurns / kNV steps.
 constexpr int64_t kMC = 96, kTurns = kMC / kMR;
 
 // c[kMR, kNR] (=|+=) a[kc][kMR]^T b[kc][kNR]
@@ -205,8 +206,7 @@ struct FloatTiles {
   }
 };
 
-// The same tiles over values rounded to the nearest f16, ties to even; values that are too large
-// become inf.
+// The f32 tiles, over operands rounded to the nearest f16, ties to even; values that are too large become inf.
 struct F16Tiles : FloatTiles {
   static void round_all(float* p, int64_t count) {
     for_vectors(

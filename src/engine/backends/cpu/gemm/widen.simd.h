@@ -1,5 +1,5 @@
-// A matrix that is kept in few bits as floats: some elements of a row at a time, for the packing of
-// a product, so that no copy of the whole in f32 exists. Every instruction set gives the same bits.
+// Dequantizes a matrix (Blocks of gemm.h), some elements of a row at a time. The packing of a product uses
+// it, so that the whole matrix is never in memory in f32. Every instruction set gives the same bits.
 #pragma once
 
 #include "engine/backends/cpu/gemm/widen_gguf.simd.h"
@@ -8,18 +8,19 @@
 namespace hone::cpu::HONE_ISA {
 namespace {
 
-// The value without the excess precision of a fused multiply-add.
+// Rounds x to f32: keeps the compiler from fusing a product and a sum into a multiply-add.
 HONE_INLINE float rounded(float x) {
   __asm__("" : "+m"(x));
   return x;
 }
 
+// Scale number i.
 HONE_INLINE float scale_at(const Blocks& b, int64_t i) {
   if (b.narrow_scales == nullptr) return b.scales[i];
   return rounded(b.dynamic[b.narrow_scales[i]] * b.scales[i / b.nested]) + *b.offset;
 }
 
-// W codes of 4 bits, the first in the high half of p[0], as numbers of the table.
+// look_up(p): the numbers of W codes of 4 bits at p, the first in the high half of p[0].
 #if defined(__AVX512F__)
 struct CodeTable {
   __m512 all;
@@ -62,7 +63,7 @@ struct CodeTable {
 };
 #endif
 
-// Elements [first, first + n) of the matrix as one row; `first` is even.
+// Dequantizes elements [first, first + n) of the matrix, seen as one row. `first` is even.
 void widen_codes(const Blocks& b, const uint8_t* payload, int64_t first, int64_t n, float* out) {
   const CodeTable table(b.code);
   const int64_t end = first + n;
@@ -91,7 +92,7 @@ void widen_floats(const T* p, int64_t n, float* out) {
       0, n, HONE_VECTOR { put(out + i, get(p + i, whole, n), whole, n); });
 }
 
-// Elements [column, column + n) of a row; `column` is even.
+// Dequantizes elements [column, column + n) of a row. `column` is even.
 void widen(const Blocks& b, const void* data, int64_t row, int64_t column, int64_t n, float* out) {
   const auto* payload = static_cast<const uint8_t*>(data);
   switch (b.kind) {
@@ -111,10 +112,11 @@ void widen(const Blocks& b, const void* data, int64_t row, int64_t column, int64
 
 // ---- packing -------------------------------------------------------------------------------
 
-// Values widened at once are in the L1 cache along k, in the L2 cache across it.
+// The most elements that are dequantized at once: kWideK along k, which fit the L1 cache with trans_b; kWideRows x
+// kWideColumns, which fit the L2 cache, without it.
 constexpr int64_t kWideK = 64, kWideRows = 32, kWideColumns = 768;
 
-// Tiles::pack_b of a B in blocks.
+// Tiles::pack_b() for a B in blocks.
 template <class Tiles>
 void pack_widened(const Gemm& g, int64_t j0, int64_t k0, int64_t kc, int64_t p0, int64_t p1,
                   float* out) {

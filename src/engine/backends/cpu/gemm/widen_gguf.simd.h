@@ -1,6 +1,5 @@
-// Blocks of GGUF files as floats, 32 elements at a time: layouts and formulas are in
-// docs/formats/gguf.md. Every product is exact in f32, so that a fused multiply-add gives the same
-// bits.
+// Dequantizes the blocks of GGUF files, a group of 32 elements at a time. docs/formats/gguf.md has the
+// layouts and formulas. Every product is exact in f32, so a fused multiply-add gives the same bits.
 #pragma once
 
 #include "engine/backends/cpu/gemm/gemm.h"
@@ -14,6 +13,7 @@ typedef uint16_t Words __attribute__((vector_size(16)));
 
 constexpr int64_t kGroup = 32;
 
+// The f16 at p, as f32.
 HONE_INLINE float half_at(const uint8_t* p) {
   uint16_t bits;
   memcpy(&bits, p, sizeof bits);
@@ -25,17 +25,17 @@ HONE_INLINE float half_at(const uint8_t* p) {
 #endif
 }
 
-// The bits of 16 bytes from `shift` on that `mask` keeps; shift + bits of mask <= 8.
+// (p[i] >> shift) & mask, for 16 bytes. shift plus the bits of mask is at most 8.
 HONE_INLINE Bytes bits_of(const uint8_t* p, int shift, int mask) {
   Words w;
   memcpy(&w, p, sizeof w);
   return reinterpret_cast<Bytes>((w >> shift) & static_cast<uint16_t>(mask * 0x101));
 }
-// `value` where the byte has a bit, else 0.
+// `value` in the bytes that are not 0 in `bit`, else 0.
 HONE_INLINE Bytes where(Bytes bit, int value) {
   return reinterpret_cast<Bytes>(bit != 0) & static_cast<uint8_t>(value);
 }
-// Bit l of the 16 bits at p as a byte l that is 0 or not.
+// 16 bytes: byte l is not 0 iff bit l of the 16 bits at p is set.
 HONE_INLINE Bytes spread(const uint8_t* p) {
   const Bytes bit{1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
   Bytes b;
@@ -44,8 +44,8 @@ HONE_INLINE Bytes spread(const uint8_t* p) {
   return b & bit;
 }
 
-// 16 codes, which are signed, as floats.
-constexpr int kParts = 16 / W;  // vectors of 16 floats
+constexpr int kParts = 16 / W;  // vectors that hold 16 floats
+// Converts 16 signed codes to floats.
 HONE_INLINE void floats_of(Bytes q, F* v) {
 #if defined(__AVX512F__)
   v[0] = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(reinterpret_cast<__m128i>(q)));
@@ -59,7 +59,7 @@ HONE_INLINE void floats_of(Bytes q, F* v) {
   for (int i = 0; i < kParts; ++i) v[i] = load(codes + i * W);
 #endif
 }
-// 16 elements q * scale, or q * scale + least.
+// Computes 16 elements q * scale, or q * scale + least.
 HONE_INLINE void scale16(Bytes q, F scale, F* v) {
   floats_of(q, v);
   unroll<kParts>(HONE_LAMBDA(i) { v[i] = v[i] * scale; });
@@ -74,8 +74,9 @@ HONE_INLINE Bytes bytes_at(const uint8_t* p) {
   return b;
 }
 
-// A format: read() takes what a block has once, group() makes elements [32 g, 32 g + 32) of the
-// block at b, g = first + turn: kTurn groups differ in constants alone, `first` is their first.
+// A format has blocks of kBlock elements in kBytes bytes. read(b) reads the scales of the block at b.
+// group(b, first, turn, v) then dequantizes its elements [32 g, 32 g + 32), with g = first + turn, into v. `turn` is a
+// compile-time constant below kTurn, and `first` a multiple of kTurn.
 struct OneScale {
   static constexpr int64_t kBlock = 32;
   static constexpr int kTurn = 1;
@@ -92,7 +93,7 @@ struct ScaleAndLeast {
   }
 };
 
-// 16 codes of 4 bits, the bits of bytes from Shift on: q * scale + least.
+// Computes q * scale + least for 16 codes q, four bits of each byte from bit Shift on.
 template <int Shift>
 HONE_INLINE void four_bits(const uint8_t* p, F scale, F least, F* v) {
 #if defined(__AVX512F__)
@@ -146,7 +147,8 @@ struct Q8_0 : OneScale {
   }
 };
 
-// Elements E2M1 times a power of two. Codes are taken as twice their numbers, which are whole.
+// MXFP4: E2M1 numbers times a power of two. Twice an E2M1 number is an integer, so codes are converted to that, and the
+// scale is halved.
 struct MxFp4 {
   static constexpr int64_t kBlock = 32, kBytes = 17;
   static constexpr int kTurn = 1;
@@ -165,7 +167,7 @@ struct MxFp4 {
   }
 
  private:
-  // 0, 1, 2, 3, 4, 6, 8, 12 and the same with a sign.
+  // Twice the numbers of E2M1 codes: 0, 1, 2, 3, 4, 6, 8, 12, and these negated.
   static HONE_INLINE Bytes twice(Bytes codes) {
     const Bytes m = codes & 7;
     const auto if_is = [&](int code, int value) {
@@ -177,7 +179,7 @@ struct MxFp4 {
   }
 };
 
-// Scales of the 16 halves of groups, which are 16 signed codes, times d.
+// The scales of a block of 256 elements, one for 16 elements: 16 signed codes times d.
 struct HalfScales {
   float of[16];
   HONE_INLINE void read(Bytes codes, float d) {
@@ -224,7 +226,8 @@ struct Q3_K {
     });
   }
 };
-// Scales and minima of the groups of Q4_K and Q5_K, of 6 bits: eight scales, then eight minima.
+// The scales and minima of Q4_K and Q5_K, one of each for a group of 32 elements, in 6 bits: eight scales, then eight
+// minima.
 struct SixBits {
   static constexpr int64_t kBlock = 256;
   static constexpr int kTurn = 2;
@@ -295,7 +298,7 @@ struct Q6_K {
 
  private:
 #if defined(__AVX512F__)
-  // Codes of groups 2 Pair and 2 Pair + 1 of four, less 32.
+  // The codes of groups 2 * Pair and 2 * Pair + 1 of four groups, minus 32.
   template <int Pair>
   static HONE_INLINE __m512i two_groups(const uint8_t* low, const uint8_t* high) {
     const __m512i four = _mm512_set1_epi8(15), two = _mm512_set1_epi8(48);
@@ -313,7 +316,7 @@ struct Q6_K {
 #endif
 };
 
-// f(a format), for a kind of GGUF's.
+// Calls f with an object of the format of this kind; does nothing for kinds that are not GGUF's.
 template <class Fn>
 HONE_INLINE void with_format(Blocks::Kind kind, Fn&& f) {
   switch (kind) {
@@ -344,7 +347,7 @@ HONE_INLINE void with_format(Blocks::Kind kind, Fn&& f) {
   }
 }
 
-// Elements [column, column + n) of the row at `row`.
+// Dequantizes elements [column, column + n) of the row that begins at `row`.
 template <class Format>
 void widen_row(const uint8_t* row, int64_t column, int64_t n, float* out) {
   constexpr int64_t kGroups = Format::kBlock / kGroup;

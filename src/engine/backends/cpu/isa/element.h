@@ -1,4 +1,4 @@
-// The formats in which a kernel's operand keeps its numbers.
+// The element types of the operands of CPU kernels.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,15 @@ enum class Element : int {
   bf16,
   f16,
   i8,
-  blocks  // of few bits, with scales: Blocks (gemm/gemm.h)
+  blocks  // quantized in blocks: struct Blocks (gemm/gemm.h)
 };
 
+// Bytes of an element; not for `blocks`.
 constexpr int64_t element_bytes(Element e) {
   return e == Element::f32 ? 4 : e == Element::i8 ? 1 : 2;
 }
 
-// An f16, as a type of its own beside the bits of a bf16.
+// The bits of an f16. It is a type of its own, because a plain uint16_t holds the bits of a bf16.
 struct Float16 {
   uint16_t bits;
 };

@@ -1,6 +1,6 @@
-// The instruction set that the kernels use. Every kernel file x.simd.h is compiled once per
-// instruction set into a namespace of its own (see CMakeLists.txt); the public function picks one
-// at run time.
+// The instruction set that the CPU kernels use. Every kernel file x.simd.h is compiled once per
+// instruction set into a namespace of its own (see CMakeLists.txt). The public function of a kernel
+// calls the one of isa() at run time.
 #pragma once
 
 #include <cstdint>
@@ -9,26 +9,27 @@
 
 namespace hone::cpu {
 
-// Each includes those before it; the last two differ from avx512 in matrix products alone.
+// Each includes the instructions of those before it. avx512_bf16 and amx differ from avx512 only in matrix products.
 enum class Isa : int { baseline, avx2, avx512, avx512_bf16, amx };
 
-// The best that this processor has, up to the one that
-// HONE_CPU_ISA=baseline|avx2|avx512|avx512_bf16|amx names; or that of set_isa.
+// The instruction set in use by this process: that of set_isa(); else the best of this processor, but not better than
+// HONE_CPU_ISA=baseline|avx2|avx512|avx512_bf16|amx if that is set.
 Isa isa();
-std::string wanted_isa();  // HONE_CPU_ISA, "" when it is not set; isa() ignores an unknown name
+std::string wanted_isa();  // HONE_CPU_ISA, "" if it is unset; isa() ignores an unknown name
 const char* isa_name(Isa);
 bool isa_is_known(std::string_view name);
-std::string isa_names();  // the known sets: "baseline, avx2, ..."
-bool isa_supported(Isa);
-// Whether the processor multiplies bf16 itself; elsewhere it takes longer than f32.
+std::string isa_names();  // all names, separated by commas: "baseline, avx2, ..."
+bool isa_supported(Isa);  // whether this processor and the system support it
+// Whether the instruction set in use multiplies bf16. If not, a product in bf16 takes longer than one in f32.
 inline bool bf16_is_fast() { return isa() >= Isa::avx512_bf16; }
-// For tests and for reading a numerics manifest; must be supported (a bug otherwise).
+// Sets the instruction set of all kernels from now on. One that is not supported is a bug.
 void set_isa(Isa);
 
 }  // namespace hone::cpu
 
-// HONE_CPU_DISPATCH(RET, NAME, PARAMS, ARGS) defines RET NAME PARAMS in hone::cpu as a call of the
-// chosen instruction set's function, HONE_CPU_DISPATCH_BF16 of one that knows all of them.
+// HONE_CPU_DISPATCH(RET, NAME, PARAMS, ARGS) defines a function RET NAME PARAMS in hone::cpu that calls the
+// function of this name in the namespace of isa(). It is for functions that are compiled for baseline, avx2
+// and avx512. HONE_CPU_DISPATCH_BF16 is for functions that are compiled for all instruction sets.
 #define HONE_CPU_DECLARE(ISA, RET, NAME, PARAMS) \
   namespace ISA {                                \
   RET NAME PARAMS;                               \

@@ -1,4 +1,5 @@
-// Helpers of this room's tests: buffers with canaries, random data, every instruction set.
+// Helpers for tests of CPU kernels: buffers that detect writes outside of them, random data, and a loop over the
+// instruction sets.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +14,8 @@
 
 namespace hone::cpu {
 
-// `count` floats inside a larger 64-byte aligned allocation whose margins must stay untouched.
+// A buffer of `count` floats, aligned to 64 bytes, with margins before and after it. intact(): nothing was written into
+// the margins.
 class Guarded {
  public:
   explicit Guarded(int64_t count, float fill = 0.0f)
@@ -39,6 +41,7 @@ class Guarded {
   float* begin_;
 };
 
+// Uniform random numbers in [low, high).
 inline Guarded random_floats(int64_t count, uint32_t seed, float low = -1, float high = 1) {
   Guarded g(count);
   std::mt19937 r(seed);
@@ -47,7 +50,7 @@ inline Guarded random_floats(int64_t count, uint32_t seed, float low = -1, float
   return g;
 }
 
-// Largest |a - b| over the largest |b|, b the expected values.
+// The largest |a - b|, divided by the largest |b|. b: the expected values.
 inline double relative_error(const float* a, const std::vector<double>& b) {
   double worst = 0, scale = 1e-30;
   for (size_t i = 0; i < b.size(); ++i) {
@@ -58,7 +61,7 @@ inline double relative_error(const float* a, const std::vector<double>& b) {
   return worst / scale;
 }
 
-// Runs `f` once for each instruction set of this processor, up to the one that still matters to it.
+// Runs `f` once with each instruction set that this processor supports, up to `last`.
 template <class Fn>
 void for_each_isa(Fn&& f, Isa last = Isa::avx512) {
   const Isa before = isa();

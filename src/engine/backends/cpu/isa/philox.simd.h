@@ -1,5 +1,4 @@
-// Philox4x32-10 (base/core/philox.h) in W lanes. With AVX-512, 64-bit lanes hold the 32-bit words:
-// their full products need one instruction.
+// The random generator Philox4x32-10 (base/core/philox.h), W counters at a time, one in each vector lane.
 #pragma once
 
 #include "base/core/philox.h"
@@ -7,11 +6,13 @@
 
 namespace hone::cpu::HONE_ISA {
 
-// out[w] = word w of the blocks whose counters are c[0..3], one counter a lane.
+// Computes W blocks of four words. c[w] holds word w of the W counters, and out[w] receives word w of the
+// W blocks.
 HONE_INLINE void philox(DropoutKey key, const U* c, U* out) {
 #if defined(__AVX512F__)
-  // Even and odd words are in separate vectors. A word is the low half of 64 bits; the high half is
-  // ignored.
+  // AVX-512 multiplies 32 x 32 to 64 bits in every 64-bit lane, with one instruction. So the counters in the even
+  // 32-bit lanes (e) and those in the odd ones (o) have vectors of their own. A word is in the low half of a 64-bit
+  // lane; the high half is ignored.
   __m512i e[4], o[4];
   unroll<4>(HONE_LAMBDA(w) {
     e[w] = reinterpret_cast<__m512i>(c[w]);
@@ -54,7 +55,7 @@ HONE_INLINE void philox(DropoutKey key, const U* c, U* out) {
 #endif
 }
 
-// value * scale where the word is kept (word >= threshold), else 0.
+// Dropout: value * scale in lanes whose word is at least the threshold, else 0.
 HONE_INLINE F keep(U word, U threshold, F scale, F value) {
   return select(reinterpret_cast<I>(word >= threshold), value * scale, zero());
 }

@@ -1,9 +1,9 @@
-// Vectors of W floats for the kernel files x.simd.h, which are compiled once per instruction set:
-// HONE_ISA names the namespace (baseline, avx2, avx512) and the compiler flags set the rest.
+// Vectors of W floats for the kernel files x.simd.h. These are compiled once per instruction set:
+// HONE_ISA is the name of the namespace (baseline, avx2, avx512), and the compiler's flags decide W.
 //
-// Nothing here or in a kernel file may be a function that the linker could share between
-// instruction sets: everything lives in namespace hone::cpu::HONE_ISA and std:: functions that
-// are not constexpr types are not used.
+// The linker must not merge functions that were compiled for different instruction sets. So all
+// functions of this file and of kernel files are in namespace hone::cpu::HONE_ISA, and inline
+// functions of std:: are not called.
 #pragma once
 
 #include <stdint.h>
@@ -31,18 +31,18 @@ constexpr int W = 8;
 constexpr int W = 4;
 #endif
 
-// Third argument of a prefetch of what memory streams: into the second-level cache, since the first
-// has lines in flight for half of what memory could deliver.
+// The third argument of __builtin_prefetch() for data that streams from memory: it fetches into the L2
+// cache. The L1 cache can wait for too few lines at a time to use more than half of the memory's speed.
 constexpr int kToL2 = 2;
 
 typedef float F __attribute__((vector_size(4 * W)));
 typedef int32_t I __attribute__((vector_size(4 * W)));  // also the result of comparisons: -1 / 0
 typedef uint32_t U __attribute__((vector_size(4 * W)));
-typedef double D __attribute__((vector_size(4 * W)));  // W/2 lanes
+typedef double D __attribute__((vector_size(4 * W)));  // W / 2 lanes
 typedef float FUnaligned __attribute__((vector_size(4 * W), aligned(4), may_alias));
 typedef int32_t IUnaligned __attribute__((vector_size(4 * W), aligned(4), may_alias));
 
-// f(std::integral_constant<int, 0>) ... f(<N - 1>), expanded while compiling.
+// Calls f(i) for i = 0 to N - 1, as std::integral_constant<int, i>; the loop is unrolled at compile time.
 template <class Fn, int... K>
 HONE_INLINE void unroll_impl(Fn&& f, std::integer_sequence<int, K...>) {
   (f(std::integral_constant<int, K>{}), ...);
@@ -89,9 +89,11 @@ HONE_INLINE F sqrt(F a) { return _mm512_sqrt_ps(a); }
 HONE_INLINE F round(F a) { return _mm512_roundscale_ps(a, 8); }
 HONE_INLINE I to_int(F a) { return reinterpret_cast<I>(_mm512_cvtps_epi32(a)); }
 HONE_INLINE F to_float(I a) { return _mm512_cvtepi32_ps(reinterpret_cast<__m512i>(a)); }
-HONE_INLINE F load_n(const float* p, int64_t n) {  // lanes >= n are 0 and not read; n >= 0
+// Loads the first n >= 0 lanes; memory after them is not read, and the other lanes are 0.
+HONE_INLINE F load_n(const float* p, int64_t n) {
   return _mm512_maskz_loadu_ps(n >= W ? 0xffff : (1u << n) - 1, p);
 }
+// Stores the first n lanes.
 HONE_INLINE void store_n(float* p, F v, int64_t n) {
   _mm512_mask_storeu_ps(p, n >= W ? 0xffff : (1u << n) - 1, v);
 }
@@ -102,7 +104,8 @@ HONE_INLINE float reduce_add(F v) {
   return _mm_cvtss_f32(_mm_add_ss(d, _mm_shuffle_ps(d, d, 1)));
 }
 HONE_INLINE float reduce_max(F v) { return _mm512_reduce_max_ps(v); }
-HONE_INLINE F scale_by_power(F p, F n) { return _mm512_scalef_ps(p, n); }
+HONE_INLINE F scale_by_power(F p, F n) { return _mm512_scalef_ps(p, n); }  // p * 2^n, n whole
+// The 64-bit products a * b: hi has their high 32 bits, lo their low ones.
 HONE_INLINE void mul_wide(U a, uint32_t b, U& hi, U& lo) {
   const __m512i x = reinterpret_cast<__m512i>(a), y = _mm512_set1_epi32(static_cast<int>(b));
   const __m512i even = _mm512_mul_epu32(x, y);
@@ -153,7 +156,7 @@ HONE_INLINE F sqrt(F a) {
   for (int l = 0; l < W; ++l) a[l] = __builtin_sqrtf(a[l]);
   return a;
 }
-HONE_INLINE I to_int(F a) {  // to nearest, |a| < 2^22
+HONE_INLINE I to_int(F a) {  // rounds to the nearest integer; |a| < 2^22
   const F magic = set1(12582912.0f);
   return as_int(a + magic) - as_int(magic);
 }
@@ -183,7 +186,7 @@ HONE_INLINE void mul_wide(U a, uint32_t b, U& hi, U& lo) {
 }
 #endif
 
-// Narrow elements as floats; a bf16 is its 16 bits.
+// Loads W narrow elements and converts them to floats. A uint16_t holds the bits of a bf16.
 HONE_INLINE F load(const uint16_t* p) {
 #if defined(__AVX512F__)
   const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
@@ -237,7 +240,7 @@ HONE_INLINE F load_n(const T* p, int64_t n) {
   return load(part);
 }
 
-// Rounded to the nearest f16, ties to even; values that are too large become inf.
+// Rounds to the nearest number of f16, ties to even; the result is f32. Values that are too large become inf.
 HONE_INLINE F round_to_f16(F x) {
 #if defined(__AVX512F__)
   return _mm512_cvtph_ps(_mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
@@ -263,7 +266,7 @@ HONE_INLINE F scale_by_power(F p, F n) {  // p * 2^n in two steps, so that n = 1
 }
 #endif
 
-// Transposes a W x W block: row r of src (stride floats apart) becomes column r of dst.
+// Transposes the W x W matrix whose rows are r[0] to r[W - 1], in place.
 HONE_INLINE void transpose_registers(F* r) {
   // log2(W) rounds of perfect shuffles: each round interleaves row i with row i + W/2.
   F t[W];
@@ -289,7 +292,7 @@ HONE_INLINE void transpose_registers(F* r) {
   }
 }
 
-// e^x, relative error below 2e-7; 0 below -87.34 (subnormal results flush), inf above 88.73.
+// e^x with a relative error below 2e-7. The result is 0 below -87.33, where it would be subnormal, and inf above 88.73.
 HONE_INLINE F exp(F x) {
   x = max(min(x, set1(89.0f)), set1(-104.0f));
   const F n = round(x * set1(1.44269504088896341f));
@@ -305,8 +308,8 @@ HONE_INLINE F exp(F x) {
   return select(x < set1(-87.33f), zero(), scale_by_power(p, n));
 }
 
-// f(begin, end, thread) over `count` items of `elements` floats each: on all threads, or on the
-// caller alone where waking another would cost what the items take.
+// Calls f(begin, end, thread) for parts of `count` items of `elements` floats each: on all threads of the
+// pool, or on the calling thread alone if there are at most 16,384 floats (waking threads would take longer).
 template <class Fn>
 HONE_INLINE void parallel_items(ThreadPool& pool, int64_t count, int64_t elements, Fn&& f) {
   if (count * elements > 16384)
@@ -315,7 +318,7 @@ HONE_INLINE void parallel_items(ThreadPool& pool, int64_t count, int64_t element
     f(0, count, 0);
 }
 
-// One vector of a row: Whole::value says that all lanes are there, else n of them are.
+// Loads or stores one vector of a row. Whole::value: the row has all W lanes; else it has n of them.
 template <class T, class Whole>
 HONE_INLINE F get(const T* p, Whole, int64_t n) {
   if constexpr (Whole::value)
@@ -323,7 +326,7 @@ HONE_INLINE F get(const T* p, Whole, int64_t n) {
   else
     return load_n(p, n);
 }
-// The vector from element i on of numbers that are kept as `type`, which is not i8.
+// Loads the vector at element i of an array of type f32, bf16 or f16.
 template <class Whole>
 HONE_INLINE F get(const void* p, Element type, int64_t i, Whole whole, int64_t n) {
   if (type == Element::bf16) return get(static_cast<const uint16_t*>(p) + i, whole, n);
@@ -337,7 +340,7 @@ HONE_INLINE void put(float* p, F v, Whole, int64_t n) {
   else
     store_n(p, v, n);
 }
-// f(i, whole, n) for the vectors of [begin, end).
+// Calls f(i, whole, n) for the vectors of elements [begin, end): the vector at i has n elements; whole: n is W.
 template <class Fn>
 HONE_INLINE void for_vectors(int64_t begin, int64_t end, Fn&& f) {
   int64_t i = begin;

@@ -1,4 +1,4 @@
-// Forward and paged decoding; attention_blocks.simd.h explains the method.
+// Attention: the forward pass, and decoding over a paged KV cache. attention_blocks.simd.h explains the method.
 #include "engine/backends/cpu/kernels/attention_blocks.simd.h"
 
 namespace hone::cpu::HONE_ISA {
@@ -6,7 +6,8 @@ namespace {
 
 // ---- forward -------------------------------------------------------------------------------
 
-// P = 2^(S - m), dropped where asked; adds the undropped P to the sums. Rows [lo, hi) of one block.
+// Replaces the scores S of rows [lo, hi) of a block by P = 2^(S - m), and applies dropout to P. The P before dropout is
+// added to the sums.
 HONE_INLINE void softmax_block(const Attention& a, const Drop& drop, int64_t s, int64_t h, I q,
                                int64_t k0, int64_t lo, int64_t hi, F m, F& sum, float* st) {
   if (!drop.on) {
@@ -145,13 +146,14 @@ void attention(const Attention& a, void* workspace, ThreadPool& pool) {
 
 namespace {
 
-struct PagedState {  // of one query and head: maximum and sum of what was seen, in powers of two
+// The softmax of a query and head so far: top is the largest score times log2 e, sum is the sum of 2^(score - top).
+struct PagedState {
   float top, sum;
 };
 
 struct PagedQuery {
   const float* q;
-  const float* bias;  // at the first token of the page, or none
+  const float* bias;  // that of the page's first token; null: none
   float* out;
   PagedState* state;
 };
@@ -160,8 +162,8 @@ HONE_INLINE float capped_score(float score, float cap) {
   return cap * tanh_of(set1(score / cap))[0];
 }
 
-// Adds tokens [lo, hi) of a page (k and v at its first token, at the head) to the queries' out and
-// state: a row of the page is loaded once for all of them. p: [Q][page rounded up to 16].
+// Adds tokens [lo, hi) of a page to the out and state of Q queries. A row of the page is loaded once for all queries.
+// k, v: the head's row of the page's first token. all_p: scratch [Q][page rounded up to 16].
 template <int Q>
 void paged_tokens(const PagedAttention& a, const PagedQuery* queries, const float* k,
                   const float* v, int64_t lo, int64_t hi, float* all_p) {
@@ -181,7 +183,7 @@ void paged_tokens(const PagedAttention& a, const PagedQuery* queries, const floa
         0, dim, HONE_VECTOR {
           const float* from = k + j * a.k.token + i;
           const F kv = get(from, whole, n);
-          __builtin_prefetch(from + dim, 0, kToL2);  // the next head's
+          __builtin_prefetch(from + dim, 0, kToL2);  // the row of the next head
           unroll<Q>(HONE_LAMBDA(x) { dot[x] = fma(get(qs[x] + i, whole, n), kv, dot[x]); });
         });
     unroll<Q>(HONE_LAMBDA(x) {
@@ -219,8 +221,8 @@ void paged_tokens(const PagedAttention& a, const PagedQuery* queries, const floa
       });
 }
 
-// Sequences of one query each that walk over their pages side by side: where they share a page, as
-// beams over one source do, it is read from memory once, and its rows by kTogether queries at once.
+// Sequences with one query each go over their pages side by side, kSideBySide at a time. If they share a page, as the
+// beams of one prompt do, it is read from memory once, and a row is used by kTogether queries at a time.
 constexpr int64_t kSideBySide = 8, kTogether = 4;
 
 int64_t paged_scores(const PagedAttention& a) { return kTogether * ((a.page + 15) / 16 * 16); }
@@ -228,14 +230,13 @@ int64_t paged_floats(const PagedAttention& a) {
   return paged_scores(a) + (2 * kSideBySide * a.heads + 15) / 16 * 16;
 }
 
-// Cached tokens that a query sees.
+// The cached tokens of sequence s that its query t sees.
 Range seen_tokens(const PagedAttention& a, int64_t s, int64_t t) {
-  const int64_t last = a.kv_length[s] - (a.cu_q[s + 1] - t);  // own place in the sequence
+  const int64_t last = a.kv_length[s] - (a.cu_q[s + 1] - t);  // the query's own token
   return {a.window > 0 ? max_of<int64_t>(0, last - a.window + 1) : 0, last + 1};
 }
 
-// Heads [h0, h1) of query t of sequence s and of the count - 1 sequences after it, whose queries
-// are the next tokens.
+// Computes heads [h0, h1) of query t of sequence s, and of the next count - 1 queries, each of the next sequence.
 void paged_queries(const PagedAttention& a, int64_t s, int64_t t, int64_t count, int64_t h0,
                    int64_t h1, float* p, PagedState* states) {
   const int64_t group = a.heads / a.kv_heads, dim = a.head_dim;
@@ -251,7 +252,7 @@ void paged_queries(const PagedAttention& a, int64_t s, int64_t t, int64_t count,
   }
   for (int64_t k0 = begin / a.page * a.page; k0 < end; k0 += a.page) {
     const auto page_of = [&](int64_t i) { return a.block_table[(s + i) * a.blocks + k0 / a.page]; };
-    const auto tokens_of = [&](int64_t i) {  // of this page
+    const auto tokens_of = [&](int64_t i) {  // the tokens of this page that are seen
       const Range seen = seen_tokens(a, s + i, t + i);
       return Range{max_of(seen.begin, k0) - k0, min_of(k0 + a.page, seen.end) - k0};
     };

@@ -1,4 +1,4 @@
-// Backward; attention_blocks.simd.h explains the method.
+// Attention: the backward pass. attention_blocks.simd.h explains the method.
 #include "engine/backends/cpu/kernels/attention_blocks.simd.h"
 
 namespace hone::cpu::HONE_ISA {
@@ -21,10 +21,10 @@ int64_t backward_floats(const Attention& a) {
   return 5 * a.head_dim * kBQB + 2 * kBK * kBQB + 3 * kBQB + bias_lanes(a) + 4 * packed_floats(a);
 }
 
-// The gradient of the bias sums dS along diagonals. Each head, sequence and part of its keys (at
-// most kParts, cut by length alone) has sums of its own, so that their order does not depend on
-// the threads; along a diagonal queries and keys grow together, so it does not depend either on
-// which of them the loops walk first. Sum j - i of a part is at
+// The gradient of the bias is the sum of dS along diagonals. Its order of addition must not depend on the
+// threads. So the keys of a sequence are cut into at most kParts parts, by their number alone, and each
+// head, sequence and part has sums of its own. Along a diagonal, queries and keys grow together, so the
+// order also does not depend on which loop is the outer one. The sum of diagonal j - i of a part is at
 // [j - from - i + (lq rounded up to kBQB)], where `from` is the part's first key.
 constexpr int64_t kParts = 4;
 
@@ -38,15 +38,15 @@ HONE_INLINE int64_t sequence_sums(int64_t lq, int64_t lk) {
   for (int64_t k = 0; k < lk; k += part_keys(lk)) n += part_sums(lq, min_of(part_keys(lk), lk - k));
   return n;
 }
-// For one head: every sequence has at most kParts parts, and one if it has at most kBK keys.
+// Floats of the sums of one head. A sequence has at most kParts parts, and one if it has at most kBK keys.
 int64_t head_sums(const Attention& a) {
   const int64_t parts = min_of(kParts * a.sequences, a.sequences + a.tokens_k / kBK);
   return (a.tokens_k + kParts * a.tokens_q + parts * kBQB + 15) / 16 * 16;
 }
 
-// Adds the dS^T of keys [lo, hi) and the kLanes queries at ds to the sums of their diagonals; of
-// the first key and the first query, j - i belongs at `sums`. A vector holds W diagonals that are
-// under way: with each key the oldest is done.
+// Adds the dS^T of keys [lo, hi) and the kLanes queries at ds to the sums of their diagonals. sums: the place of the
+// diagonal of key 0 and the first query. A vector holds the partial sums of W diagonals; with each key the oldest one
+// is complete.
 void add_diagonals(const float* ds, int64_t lo, int64_t hi, float* sums) {
   F one = zero(), two = zero();
   I up = lane_index() - set1(1);
@@ -85,13 +85,13 @@ BackwardWork make_work(float* w, const Attention& a) {
   return b;
 }
 
-// Sums of dK and dV of a sequence and key head, as KeyRows.
+// The sums of dK and dV of a sequence and key head, in the form of KeyRows.
 struct KeyGradients {
   float *dk, *dv;
   int64_t dk_row, dv_row;
 };
 
-// From S^T and dP^T to the dropped P^T and dS^T, rows [lo, hi), one vector of queries.
+// Replaces S^T by P^T after dropout, and dP^T by dS^T, for rows [lo, hi) and one vector of queries.
 HONE_INLINE void gradient_block(const Attention& a, const Drop& drop, int64_t s, int64_t h, I q,
                                 int64_t o, bool mask, int64_t k0, int64_t lo, int64_t hi, F lse,
                                 F delta, float* st, float* dpt) {
@@ -125,7 +125,7 @@ HONE_INLINE void gradient_block(const Attention& a, const Drop& drop, int64_t s,
   }
 }
 
-// dbias of head h: the sums of all its parts, in order; the sums are those of dS, scale * dscore.
+// dbias of head h: adds the sums of all its parts in order, and divides by the scale, which the dS contain.
 void finish_bias(const AttentionBackward& b, int64_t h, const float* sums) {
   const Attention& a = b.forward;
   const int64_t columns = 2 * a.reach - 1;
@@ -135,7 +135,7 @@ void finish_bias(const AttentionBackward& b, int64_t h, const float* sums) {
     const int64_t lq = a.cu_q[s + 1] - a.cu_q[s], lk = a.cu_k[s + 1] - a.cu_k[s];
     for (int64_t k = 0; k < lk; k += part_keys(lk)) {
       const int64_t count = part_sums(lq, min_of(part_keys(lk), lk - k));
-      const int64_t column = k - padded(lq) - (lk - lq) + a.reach - 1;  // of the first sum
+      const int64_t column = k - padded(lq) - (lk - lq) + a.reach - 1;  // that of sums[0]
       const int64_t begin = max_of<int64_t>(0, -column), end = min_of(count, columns - column);
       for (int64_t x = begin; x < end; ++x) to[column + x] += sums[x];
       sums += count;
@@ -144,8 +144,8 @@ void finish_bias(const AttentionBackward& b, int64_t h, const float* sums) {
   for (int64_t x = 0; x < columns; ++x) to[x] /= a.scale;
 }
 
-// Queries [q0, q0 + kBQB) of head h: dQ when kQuery, and their part of dK and dV for the keys
-// [from, to) when kKeys, and of the diagonal sums of this head and sequence.
+// The gradients from queries [q0, q0 + kBQB) of head h. kQuery: computes their dQ. kKeys: adds their part to dK and dV
+// of the keys [from, to), and to the diagonal sums of this head and sequence.
 template <bool kQuery, bool kKeys>
 void backward_block(const AttentionBackward& b, const Drop& drop, int64_t s, int64_t h, int64_t q0,
                     int64_t from, int64_t to, const KeyRows& rows, const KeyGradients& grads,

@@ -1,6 +1,7 @@
-// Blocks of kBK keys against a group of queries. Scores are kept transposed, S^T[key][query], with
-// queries in vector lanes: maxima and sums over keys are then plain vector operations, and K, V,
-// Q, dO are read in place, as broadcasts or rows; only Q and dO are transposed, once each.
+// The common parts of attention, forward and backward. Blocks of kBK keys are multiplied with a group of
+// queries. Scores are stored transposed, S^T[key][query], with queries in vector lanes, so maxima and sums
+// over keys are plain vector operations. K and V are read in place, as broadcasts or rows; Q and dO are
+// transposed once each.
 //   forward:   S^T = K Q^T;  O^T = V^T P^T
 //   backward:  S^T = K Q^T;  dP^T = V dO^T;  dV = P^T dO;  dK = dS^T Q;  dQ^T = K^T dS^T
 #pragma once
@@ -11,11 +12,11 @@
 namespace hone::cpu::HONE_ISA {
 namespace {
 
-constexpr int kRows = W == 16 ? 8 : 4;  // register tile: kRows x kLanes
+constexpr int kRows = W == 16 ? 8 : 4;  // a register tile has kRows x kLanes floats
 constexpr int kLanes = 2 * W;
-constexpr int64_t kBK = 64;     // keys a block: one period of the dropout layout
-constexpr int64_t kBQ = 32;     // queries a block in forward
-constexpr int64_t kBQB = 64;    // and in backward
+constexpr int64_t kBK = 64;     // keys of a block: one period of the layout of dropout words
+constexpr int64_t kBQ = 32;     // queries of a block in the forward pass
+constexpr int64_t kBQB = 64;    // queries of a block in the backward pass
 constexpr int64_t kGroup = 32;  // queries that share a range of keys in backward
 static_assert(kGroup % kLanes == 0 && kBQ % kLanes == 0);
 constexpr float kLog2E = 1.44269504088896341f, kLn2 = 0.69314718055994531f;
@@ -34,13 +35,13 @@ HONE_INLINE F exp2(F x) {
   return select(x < set1(-126.0f), zero(), scale_by_power(p, n));
 }
 
-// tanh(x), off by less than 3e-7.
+// tanh(x) with an absolute error below 3e-7.
 HONE_INLINE F tanh_of(F x) {
   const F e = exp2(min(max(x * set1(2 * kLog2E), set1(-60.0f)), set1(60.0f)));
   return set1(1.0f) - set1(2.0f) / (e + set1(1.0f));
 }
 
-// Scores times log2 e, rows [lo, hi) and `lanes` lanes from `lane` on, to those of the softcap.
+// Applies the softcap to scores that are multiplied by log2 e: rows [lo, hi), and lanes [lane, lane + lanes).
 HONE_INLINE void cap_rows(float softcap, int64_t lo, int64_t hi, int64_t lane, int64_t lanes,
                           int64_t stride, float* rows) {
   const F cap = set1(softcap * kLog2E), inverse = set1(1.0f / (softcap * kLog2E));
@@ -80,7 +81,7 @@ HONE_INLINE void tile(int64_t depth, const float* a, int64_t as, const float* b,
       HONE_LAMBDA(r) { unroll<NV>(HONE_LAMBDA(v) { store(c + r * cs + v * W, acc[r][v]); }); });
 }
 
-// Rows [0, rows) x kLanes, in tiles.
+// tile() for rows [0, rows) and kLanes lanes.
 template <bool kAlong, Start kStart>
 HONE_INLINE void strip(int64_t rows, int64_t depth, const float* a, int64_t as, const float* b,
                        int64_t bs, float* c, int64_t cs, const float* factor) {
@@ -92,7 +93,7 @@ HONE_INLINE void strip(int64_t rows, int64_t depth, const float* a, int64_t as, 
     tile<1, 2, kAlong, kStart>(depth, a + r * ar, as, b, bs, c + r * cs, cs, factor);
 }
 
-// c[R][columns] += a(r, x) b[x][columns] with any number of columns, for rows in plain memory.
+// c[R][columns] += the sum over x of a[r * as + x] * b[x][columns]. Any number of columns; rows need no padding.
 template <int R>
 HONE_INLINE void add_rows(int64_t columns, int64_t depth, const float* a, int64_t as,
                           const float* b, int64_t bs, float* c, int64_t cs) {
@@ -112,7 +113,7 @@ HONE_INLINE void add_rows(int64_t columns, int64_t depth, const float* a, int64_
   }
 }
 
-// to[d][0..lanes) = factor * from[row][d], zero for rows >= count; lanes a multiple of W.
+// to[d][row] = factor * from[row][d], for rows [0, lanes); 0 for rows from `count` on. lanes: a multiple of W.
 void transpose_in(const float* from, int64_t stride, int64_t count, int64_t dim, int64_t lanes,
                   float factor, float* to) {
   for (int64_t q = 0; q < lanes; q += W)
@@ -126,7 +127,7 @@ void transpose_in(const float* from, int64_t stride, int64_t count, int64_t dim,
     }
 }
 
-// to[row][d] = factor[row] * from[d][row]
+// to[row][d] = factor[row] * from[d][row], for rows [0, count).
 void transpose_out(const float* from, int64_t lanes, int64_t count, int64_t dim,
                    const float* factor, float* to, int64_t stride) {
   for (int64_t q = 0; q < count; q += W) {
@@ -142,10 +143,10 @@ void transpose_out(const float* from, int64_t lanes, int64_t count, int64_t dim,
   }
 }
 
-// Whether the window bounds the keys after a query too.
+// Whether the window also limits the keys after a query.
 HONE_INLINE bool both_sides(const Attention& a) { return a.window > 0 && !a.causal; }
 
-// Keys [begin, end) that queries [q0, q0 + nq) of a sequence may see, any of them.
+// The range of keys that at least one of queries [q0, q0 + nq) of a sequence may see.
 Range visible(const Attention& a, int64_t lq, int64_t lk, int64_t q0, int64_t nq) {
   const int64_t o = lk - lq;
   int64_t begin = 0, end = lk;
@@ -155,14 +156,14 @@ Range visible(const Attention& a, int64_t lq, int64_t lk, int64_t q0, int64_t nq
   return {min_of(begin, max_of<int64_t>(end, 0)), max_of<int64_t>(end, 0)};
 }
 
-// Whether some of queries [q0, q0+nq) do not see some of keys [k0, k0+nk).
+// Whether one of queries [q0, q0 + nq) does not see one of keys [k0, k0 + nk).
 HONE_INLINE bool needs_mask(const Attention& a, int64_t o, int64_t q0, int64_t nq, int64_t k0,
                             int64_t nk) {
   return (a.causal && k0 + nk - 1 > q0 + o) || (a.window > 0 && k0 <= q0 + nq - 1 + o - a.window) ||
          (both_sides(a) && k0 + nk - 1 >= q0 + o + a.window);
 }
 
-// Lanes = queries q, key k: -1 where q sees k.
+// In each lane: -1 if query q sees key k, else 0.
 HONE_INLINE I sees(const Attention& a, int64_t o, I q, int64_t k) {
   I ok = set1(-1);
   if (a.causal) ok = ok & (q >= set1(static_cast<int32_t>(k - o)));
@@ -179,9 +180,9 @@ HONE_INLINE I sees(const Attention& a, int64_t o, I q, int64_t k) {
   return a.reach > 0 ? (a.tokens_k + 2 * kBQB) / 16 * 16 : 0;
 }
 
-// The bias of queries [q0, q0 + lanes) and all keys of the blocks of `keys`, laid out so that what
-// queries in lanes add to the score of a key is one contiguous piece:
-//   to[keys.end - 1 - k + lane] = bias of query q0 + lane and key k, times log2 e.
+// Writes the bias of queries [q0, q0 + lanes) and of all keys of the blocks of `keys`. The layout makes the bias of a
+// key for all lanes contiguous:
+//   to[keys.end - 1 - k + lane] = bias of query q0 + lane and key k, times log2 e
 [[maybe_unused]] void bias_row(const Attention& a, int64_t h, int64_t o, int64_t q0, int64_t lanes,
                                Range keys, float* to) {
   const int64_t columns = 2 * a.reach - 1, top = keys.end - 1 - q0 - o + a.reach - 1;
@@ -195,8 +196,8 @@ HONE_INLINE I sees(const Attention& a, int64_t o, I q, int64_t k) {
   for (int64_t x = x1; x < count; ++x) to[x] = 0.0f;
 }
 
-// rows[k][lane] += the bias of key k, rows [lo, hi) of the block at k0, `lanes` lanes from `lane`
-// on.
+// Adds the bias to the scores of rows [lo, hi) of the block at key k0, and lanes [lane, lane + lanes). row, end: the
+// bias from bias_row(), and its keys.end.
 HONE_INLINE void add_bias(const float* row, int64_t end, int64_t k0, int64_t lo, int64_t hi,
                           int64_t lane, int64_t lanes, int64_t stride, float* rows) {
   for (int64_t k = lo; k < hi; ++k) {
@@ -208,9 +209,9 @@ HONE_INLINE void add_bias(const float* row, int64_t end, int64_t k0, int64_t lo,
 
 // ---- rows of one head ----------------------------------------------------------------------
 
-// In a buffer of all heads the rows of one head are apart by whole pages or nearly so, and share a
-// few sets of the L1 cache. Blocks therefore work on a copy, rows end to end, where there are
-// enough rows to matter and they fit.
+// In a buffer with all heads, the rows of one head are about a page apart, so they share a few sets of the
+// L1 cache. If a sequence has enough keys for this to matter, and at most kPackedKeys, blocks work on a copy
+// without gaps between rows.
 constexpr int64_t kPackedKeys = 1024;
 
 HONE_INLINE bool packs(int64_t rows) { return rows > kBK / 2 && rows <= kPackedKeys; }
@@ -227,13 +228,14 @@ void copy_rows(const float* from, int64_t from_stride, int64_t rows, int64_t dim
         });
 }
 
-// Keys and values of a sequence and key head: channel d of key j at k[j * k_row + d].
+// The keys and values of a sequence and key head: channel d of key j is k[j * k_row + d].
 struct KeyRows {
   const float *k, *v;
   int64_t k_row, v_row;
 };
 
-// With a copy of keys [k0, k1) in room [2][packed_floats], if the sequence is one to copy.
+// The rows of a sequence and key head. If packs() is true, rows [k0, k1) are copied into `room`, which has 2 *
+// packed_floats() floats.
 KeyRows key_rows(const Attention& a, int64_t s, int64_t hk, int64_t k0, int64_t k1, float* room) {
   const float* k = a.k.data + a.cu_k[s] * a.k.token + hk * a.k.head;
   const float* v = a.v.data + a.cu_k[s] * a.v.token + hk * a.v.head;
@@ -245,7 +247,8 @@ KeyRows key_rows(const Attention& a, int64_t s, int64_t hk, int64_t k0, int64_t 
   return {room, room_v, dim, dim};
 }
 
-// All keys, for visits that come in the order of for_units: one copy serves those that follow.
+// key_rows() of all keys, for calls in the order of for_units(): successive calls with the same sequence and key head
+// make one copy.
 class KeyRowsInTurn {
  public:
   KeyRowsInTurn(const Attention& a, float* room) : a_(a), room_(room) {}
@@ -275,7 +278,8 @@ Drop make_drop(const Call& a, int64_t first_head = 0) {
   return {a.dropout > 0, a.key, set1(dropout_threshold(a.dropout)), set1(dropout_scale(a.dropout)),
           first_head};
 }
-// Words for keys k0 + j, + 16, + 32, + 48 (k0 a multiple of 64) and queries in lanes.
+// The dropout words of queries q, in lanes, and of the four keys k0 + j, k0 + j + 16, k0 + j + 32 and k0 + j + 48.
+// k0: a multiple of 64.
 HONE_INLINE void drop_words(const Drop& drop, int64_t sample, int64_t head, I q, int64_t k0,
                             int64_t j, U* words) {
   const auto s = static_cast<uint64_t>(sample);
@@ -292,8 +296,8 @@ void zero_rows(Heads<float> x, int64_t heads, int64_t dim, int64_t begin, int64_
       memset(x.data + t * x.token + h * x.head, 0, dim * sizeof(float));
 }
 
-// Calls visit(s, h, q0) for the units of this thread: all (sequence, head, block of queries) in
-// order, cut where the number of visible keys reaches thread / threads of the total.
+// Calls visit(s, h, q0) for the units of this thread. Units are all (sequence, head, block of queries) in order. They
+// are divided among the threads by the number of visible keys.
 template <class Fn>
 HONE_INLINE void for_units(const Attention& a, int64_t block, int thread, int threads, Fn&& visit) {
   auto cost = [&](int64_t lq, int64_t lk, int64_t q0) {

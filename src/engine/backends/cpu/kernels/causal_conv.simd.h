@@ -1,4 +1,4 @@
-// Filters of channels: vectors are of channels, so weights are first turned to [taps][channels].
+// Causal depthwise convolution. Vector lanes are channels, so the weights are first transposed to [taps][channels].
 #include "engine/backends/cpu/isa/simd.h"
 #include "engine/backends/cpu/kernels/causal_conv.h"
 
@@ -10,7 +10,7 @@ void turn_taps(const CausalConv& a, float* turned) {
     for (int64_t j = 0; j < a.taps; ++j) turned[j * a.channels + c] = a.w[c * a.taps + j];
 }
 
-// f(t, s) for tokens [begin, end) and their sequences; s = a.sequences: none.
+// Calls f(t, s) for tokens [begin, end), with the sequence s of each; s = a.sequences for tokens after the last one.
 template <class Fn>
 HONE_INLINE void for_tokens(const CausalConv& a, int64_t begin, int64_t end, Fn&& f) {
   int64_t s = 0;
@@ -20,7 +20,8 @@ HONE_INLINE void for_tokens(const CausalConv& a, int64_t begin, int64_t end, Fn&
   }
 }
 
-// y = bias + the sum of rows[j] * taps[j] for j from `first` on.
+// y = bias + the sum over j in [first, count) of rows[j] * the weights of tap j, for a row of channels. turned: the
+// weights [taps][channels].
 HONE_INLINE void add_taps(const float* const* rows, const float* turned, const float* bias,
                           int64_t first, int64_t count, int64_t channels, float* y) {
   for_vectors(
@@ -68,7 +69,7 @@ void causal_conv_backward(const CausalConvBackward& b, void* workspace, ThreadPo
   const CausalConv& a = b.forward;
   const int64_t C = a.channels, before = a.taps - 1;
   auto* turned = static_cast<float*>(workspace);
-  float* sums = turned + a.taps * C;  // dw, turned
+  float* sums = turned + a.taps * C;  // dw as [taps][channels]
   turn_taps(a, turned);
   parallel_items(pool, a.tokens, C * a.taps, [&](int64_t begin, int64_t end, int) {
     for_tokens(a, begin, end, [&](int64_t t, int64_t s) {
@@ -83,7 +84,7 @@ void causal_conv_backward(const CausalConvBackward& b, void* workspace, ThreadPo
       add_taps(rows, turned, nullptr, first, a.taps, C, b.dx + t * C);
     });
   });
-  // Each thread has the sums of its channels over all tokens, in their order.
+  // Each thread sums its channels over all tokens, in the order of the tokens.
   const int64_t last = a.cu[a.sequences] < a.tokens ? a.cu[a.sequences] : a.tokens;
   parallel_items(pool, (C + W - 1) / W, last * a.taps * W, [&](int64_t first, int64_t end, int) {
     const int64_t from = first * W, to = min_of(end * W, C);

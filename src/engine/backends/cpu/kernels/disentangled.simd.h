@@ -1,16 +1,17 @@
-// Disentangled attention on the tiles of attention_blocks.simd.h. A unit is a head and a sequence, in
-// blocks of kBQ queries, which are vector lanes: S^T[key][query].
-//   by key     K position_queries^T [key][row], once a unit; a score picks its row
-//   by query   position_keys Q^T [row][query], once a block
-// The gradients of both are summed by the same rows before they are multiplied.
+// Disentangled attention, with the tiles of attention_blocks.simd.h. A unit of work is a head of a
+// sequence. It is done in blocks of kBQ queries, which are in vector lanes: S^T[key][query]. Products with
+// the position tables are made first, and a score adds the element of its row:
+//   by_key     K position_queries^T [key][row], once for each unit
+//   by_query   position_keys Q^T [row][query], once for each block
+// The backward pass sums the gradients of both products by row before it multiplies them.
 #include "engine/backends/cpu/kernels/attention_blocks.simd.h"
 #include "engine/backends/cpu/kernels/disentangled.h"
 
 namespace hone::cpu::HONE_ISA {
 namespace {
 
-// The sums of position gradients over sequences have this number of parts a head, whose bounds depend
-// on lengths alone.
+// The number of parts, for each head, in which position gradients are summed over the sequences. The parts depend on
+// the sequences' lengths alone.
 constexpr int64_t kPositionParts = 2;
 
 HONE_INLINE int64_t up_to(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
@@ -21,10 +22,10 @@ struct PositionWork {
   float *by_key, *dby_key;  // [tokens][row_lanes]
   float *by_query, *dby_query;  // [rows][kBQ]
   float *st, *dpt;              // [tokens][kBQ]
-  float *qt, *dot, *dqt;        // [dim][kBQ]; dqt: out^T in forward
+  float *qt, *dot, *dqt;        // [dim][kBQ]: Q^T, dO^T, dQ^T; dqt is out^T in the forward pass
   float* keys;                  // [tokens][wide]: the rows of K, padded
   float *lse, *delta, *ones;    // [kBQ]
-  int32_t* index;               // [2 * tokens]: see index_rows
+  int32_t* index;               // [2 * tokens]: see position_unit()
   int64_t row_lanes, wide;
 };
 
@@ -72,7 +73,8 @@ PositionWork position_work(const Disentangled& a, float* at, bool backward) {
 // A head of a sequence.
 struct PositionUnit {
   int64_t sequence, head, length, stride;
-  int64_t first, count, lanes;  // of the rows that its distances look up
+  // The rows of the position tables that it uses: [first, first + count). lanes: count rounded up to kLanes.
+  int64_t first, count, lanes;
   const float *q, *k, *v, *position_keys, *position_queries;
 };
 
@@ -80,7 +82,8 @@ HONE_INLINE const float* at_head(const float* rows, int64_t row, int64_t stride,
   return rows ? rows + row * stride + column : nullptr;
 }
 
-// index[i - j + length - 1]: the row of query i and key j, from the first row of the unit on.
+// Describes head h of sequence s, and fills in its index: index[i - j + length - 1] is the row of query i and key j,
+// counted from the unit's first row.
 PositionUnit position_unit(const Disentangled& a, int64_t s, int64_t h, int32_t* index) {
   PositionUnit u = {};
   u.sequence = s;
@@ -106,7 +109,7 @@ PositionUnit position_unit(const Disentangled& a, int64_t s, int64_t h, int32_t*
   return u;
 }
 
-// position_queries^T of a head.
+// Writes position_queries^T of head h to w.positions.
 void turn_positions(const Disentangled& a, int64_t h, const PositionWork& w) {
   if (a.position_queries)
     transpose_in(a.position_queries + h * a.head_dim, a.heads * a.head_dim, a.rows, a.head_dim,
@@ -120,7 +123,7 @@ void products_by_key(const Disentangled& a, const PositionUnit& u, const Positio
                        w.by_key + l, w.row_lanes, nullptr);
 }
 
-// S^T of queries [q0, q0 + nq), times log2 e; lanes after the last query have the products of zeros.
+// Computes S^T of queries [q0, q0 + nq), times log2 e. In lanes after the last query, Q counts as 0.
 void scores_of_block(const Disentangled& a, const PositionUnit& u, int64_t q0, int64_t nq,
                      const PositionWork& w) {
   transpose_in(u.q + q0 * u.stride, u.stride, nq, a.head_dim, kBQ, a.scale * kLog2E, w.qt);
@@ -188,7 +191,7 @@ void position_forward(const Disentangled& a, const Drop& drop, const PositionUni
     a.lse[u.head * a.tokens + t + i] = tops[i] * kLn2 + __builtin_logf(sums[i]);
 }
 
-// c[rows][columns] += a(r, x) b[x][columns], a(r, x) = a[r * as + x].
+// c[rows][columns] += the sum over x in [0, depth) of a[r * as + x] * b[x][columns].
 HONE_INLINE void add_all_rows(int64_t rows, int64_t columns, int64_t depth, const float* a,
                               int64_t as, const float* b, int64_t bs, float* c, int64_t cs) {
   int64_t r = 0;
@@ -197,7 +200,7 @@ HONE_INLINE void add_all_rows(int64_t rows, int64_t columns, int64_t depth, cons
   for (; r < rows; ++r) add_rows<1>(columns, depth, a + r * as, as, b, bs, c + r * cs, cs);
 }
 
-// From S^T and dP^T to the dropped P^T and dS^T.
+// Replaces S^T by P^T after dropout, and dP^T by dS^T.
 void position_gradients(const Disentangled& a, const Drop& drop, const PositionUnit& u, int64_t q0,
                         const PositionWork& w) {
   const F scale = set1(a.scale);
@@ -225,12 +228,12 @@ void position_gradients(const Disentangled& a, const Drop& drop, const PositionU
   }
 }
 
-// Sums of position gradients of a head and part, [rows][wide] each.
+// The sums of position gradients of a head and part: of position_keys and of position_queries, [rows][wide] each.
 struct PositionSums {
   float *keys, *queries;
 };
 
-// Queries [q0, q0 + kBQ): their dQ, and their part of everything else.
+// The gradients from queries [q0, q0 + kBQ): computes their dQ, and adds their part to all other gradients.
 void position_backward(const DisentangledBackward& b, const Drop& drop, const PositionUnit& u,
                        int64_t q0, const PositionWork& w, const PositionSums& sums) {
   const Disentangled& a = b.forward;
@@ -278,7 +281,7 @@ void position_backward(const DisentangledBackward& b, const Drop& drop, const Po
   transpose_out(w.dqt, kBQ, nq, dim, w.ones, b.dq + at, u.stride);
 }
 
-// A head of a sequence.
+// The gradients of head h of sequence s.
 void position_unit_backward(const DisentangledBackward& b, const Drop& drop, int64_t s, int64_t h,
                             const PositionWork& w, const PositionSums& sums) {
   const Disentangled& a = b.forward;
@@ -301,7 +304,7 @@ void position_unit_backward(const DisentangledBackward& b, const Drop& drop, int
                        sums.queries + u.first * w.wide + l, w.wide, nullptr);
 }
 
-// The part of a sequence: where its middle is among all tokens.
+// The part of a sequence, chosen by the position of its middle among all tokens.
 HONE_INLINE int64_t part_of(const Disentangled& a, int64_t s) {
   const int64_t all = max_of<int64_t>(a.cu[a.sequences], 1);
   return min_of((a.cu[s] + a.cu[s + 1]) * kPositionParts / (2 * all), kPositionParts - 1);
@@ -309,7 +312,7 @@ HONE_INLINE int64_t part_of(const Disentangled& a, int64_t s) {
 
 int64_t part_floats(const Disentangled& a) { return 2 * a.rows * wide_dim(a); }
 
-// [rows, heads * head_dim] from the sums of the parts, in order.
+// Adds the sums of the parts in order into the gradient [rows, heads * head_dim].
 void join_parts(const Disentangled& a, const float* parts, int64_t which, ThreadPool& pool,
                 float* to) {
   const int64_t stride = a.heads * a.head_dim, wide = wide_dim(a);

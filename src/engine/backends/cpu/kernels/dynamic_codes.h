@@ -1,27 +1,27 @@
-// The maps of bitsandbytes' 8-bit numbers (engine/ops/quantize_dynamic.cc) and the inverse maps,
-// which need no search.
+// Tables for bitsandbytes' 8-bit numbers (engine/ops/quantize_dynamic.cc): from a code to its number, and
+// from a number to the nearest code without a search.
 #pragma once
 
 #include <cstdint>
 
 namespace hone::cpu {
 
-// The code of a magnitude y in [0, 1] comes from its bits alone. Its bucket is y's exponent and
-// first seven bits of the mantissa, counted from 2^kLeastExponent; smaller y are in bucket 0. A
-// bucket has one threshold between two codes at most, so entries[bucket] holds the code below it in
-// the bits from kCodeBit on, and below them a number that, added to the bits of y that the bucket
-// does not have, carries into the code for y above the threshold:
+// The code of a magnitude y in [0, 1] is computed from the f32 bits of y. The exponent of y and the first seven bits of
+// its mantissa are the number of its bucket, counted from that of 2^kLeastExponent; smaller y are in bucket 0. A bucket
+// contains at most one threshold between two codes. Bits kCodeBit and up of entries[bucket] are the lower one of the
+// two codes. Its lower bits are an addend: added to the kRestBits last bits of y, it carries into the code if y is
+// above the threshold:
 //   code = (entries[bucket] + (bits of y & kRestMask)) >> kCodeBit
-// In the signed map it is the code less that of 0.
+// In the signed map the result is the code minus kSignedZero.
 struct DynamicMap {
   static constexpr int kRestBits = 16, kCodeBit = 17, kLeastExponent = -23;
   static constexpr int32_t kRestMask = (1 << kRestBits) - 1;
   static constexpr int32_t kFirst = (127 + kLeastExponent)
-                                    << (23 - kRestBits);  // of 2^kLeastExponent
+                                    << (23 - kRestBits);  // exponent and mantissa bits of bucket 0
   static constexpr int32_t kEntries =
-      (-kLeastExponent << (23 - kRestBits)) + 1;  // the last is of 1
+      (-kLeastExponent << (23 - kRestBits)) + 1;  // the last bucket is that of y = 1
 
-  float values[256];
+  float values[256];  // the number of each code
   int32_t entries[kEntries];
 };
 

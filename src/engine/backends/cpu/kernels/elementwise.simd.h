@@ -6,7 +6,7 @@
 namespace hone::cpu::HONE_ISA {
 namespace {
 
-// f(i, whole, n) over `count` elements, threads cut at multiples of 16.
+// for_vectors() over `count` elements on all threads; threads begin at multiples of 16.
 template <class Fn>
 HONE_INLINE void parallel_vectors(int64_t count, ThreadPool& pool, Fn&& f) {
   parallel_items(pool, (count + 15) / 16, 16,

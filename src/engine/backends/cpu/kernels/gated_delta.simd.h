@@ -1,6 +1,6 @@
-// The gated delta rule, token by token. The columns of a state change apart from each other, so a block of
-// kColumns of them, which the first-level cache holds, goes through all tokens of a sequence. The backward pass
-// keeps the state in front of each kChunk tokens, and makes the states of a chunk again.
+// The gated delta rule, token by token. The columns of a state are independent of each other, so a block of
+// kColumns columns, which fits the L1 cache, goes through all tokens of a sequence. The backward pass keeps the
+// state before each chunk of kChunk tokens, and recomputes the states within a chunk.
 #include "engine/backends/cpu/isa/simd.h"
 #include "engine/backends/cpu/kernels/gated_delta.h"
 
@@ -8,9 +8,9 @@ namespace hone::cpu::HONE_ISA {
 namespace {
 
 constexpr int64_t kColumns = 2 * W, kChunk = 32;
-constexpr int kRowParts = 4;  // sums over the rows of a state have this number of parts
+constexpr int kRowParts = 4;  // partial sums of a sum over the rows of a state
 
-// Two vectors of columns.
+// kColumns columns of a row of a state.
 struct Columns {
   F a, b;
 };
@@ -43,7 +43,7 @@ HONE_INLINE Columns sum_parts(const Columns* p) {
 }
 HONE_INLINE float sum_of(Columns x) { return reduce_add(x.a + x.b); }
 
-// f(i, part) for the rows of a state.
+// Calls f(i, part) for the rows of a state. part: the partial sum of row i.
 template <class Fn>
 HONE_INLINE void for_rows_in_parts(int64_t rows, Fn&& f) {
   int64_t i = 0;
@@ -52,11 +52,11 @@ HONE_INLINE void for_rows_in_parts(int64_t rows, Fn&& f) {
   for (; i < rows; ++i) f(i, 0);
 }
 
-// A block of the columns of a head of values.
+// Columns [first, first + columns) of the state of a value head.
 struct Block {
   int64_t head, first, columns;
-  const float *q, *k, *v;  // of token 0
-  int64_t key_row, value_row;
+  const float *q, *k, *v;      // the head's rows of token 0
+  int64_t key_row, value_row;  // floats from a token to the next, of q and k, and of v
 };
 Block block_of(const GatedDelta& a, int64_t head, int64_t block) {
   Block x;
@@ -77,8 +77,8 @@ HONE_INLINE F decay_of(const GatedDelta& a, const Block& x, int64_t t) {
   return exp(set1(a.decay[t * a.heads + x.head]));
 }
 
-// One token: `state` [key_dim][kColumns] becomes the new one. With `decayed`, that is where the state between
-// decay and update goes. With a reader, out = state^T q. Returns u, and M'^T k in `seen`.
+// Computes one token with the formulas of gated_delta.h: replaces M in `state` [key_dim][kColumns], returns u, and
+// writes M'^T k to `seen`. kKeeps: M' is written to `decayed`. kReads: out = M^T q.
 template <bool kKeeps, bool kReads>
 HONE_INLINE Columns step(const GatedDelta& a, const Block& x, int64_t t, float* state,
                          float* decayed, Columns* seen, Columns* out) {
@@ -141,11 +141,11 @@ struct DeltaWork {
     return a.key_dim * kColumns * (2 + kChunk + chunks) + 2 * kChunk * kColumns;
   }
   float *state, *grad;            // [key_dim][kColumns]
-  float *decayed, *added, *seen;  // of the chunk's tokens
-  float* kept;                    // the state in front of each chunk
+  float *decayed, *added, *seen;  // M', u and M'^T k of the chunk's tokens
+  float* kept;                    // the state before each chunk
 };
 
-// The gradients of one token; w.grad is that of the state after it, and becomes that of the state before.
+// The gradients of one token. Replaces w.grad, the gradient of the state after the token, by that of the state before.
 void step_back(const GatedDeltaBackward& b, const Block& x, int64_t t, int64_t in_chunk,
                const DeltaWork& w) {
   const GatedDelta& a = b.forward;
@@ -237,7 +237,7 @@ int64_t gated_delta_backward_workspace_bytes(const GatedDelta& a, int threads) {
   return threads * DeltaWork::floats(a) * static_cast<int64_t>(sizeof(float));
 }
 
-// A unit is a sequence and a head of keys, whose gradients are sums over blocks of its heads of values.
+// A unit of work is a sequence and a key head, whose gradients are sums over the blocks of its value heads.
 void gated_delta_backward(const GatedDeltaBackward& b, void* workspace, ThreadPool& pool) {
   const GatedDelta& a = b.forward;
   fill_zeros(b.dq, a.tokens * a.key_heads * a.key_dim);

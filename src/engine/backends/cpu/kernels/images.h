@@ -1,6 +1,6 @@
-// Kernels over images [B,H,W,C] and over the columns of [rows, C] matrices, in f32, dense. Sums over rows are made in
-// leaves whose number depends on the shape alone, and the leaves in their order: the same bits for every number of
-// threads.
+// Kernels over images [B,H,W,C] and over the columns of matrices [rows, C], in f32, without gaps between rows. Sums
+// over rows are made in parts whose number depends on the shape alone, and the parts are added in order, so the bits do
+// not depend on the number of threads.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,18 @@
 
 namespace hone::cpu {
 
-// y = (x - mean) / sqrt(variance + eps) * gamma + beta (+ residual) with the statistics of the columns over the first
-// `counted` rows; biased variance. With relu negative y become 0.
+// y = (x - mean) / sqrt(variance + eps) * gamma + beta (+ residual). mean and variance are those of each column over
+// the first `counted` rows; the variance is the biased one.
 struct BatchNorm {
   int64_t rows = 0, counted = 0, columns = 0;
   float eps = 1e-5f;
   const float* x = nullptr;
   const float* gamma = nullptr;     // [columns]
   const float* beta = nullptr;      // [columns]
-  const float* residual = nullptr;  // or none
-  bool relu = false;
-  bool given = false;         // mean and variance are there, of more rows
-  float* y = nullptr;         // may be x or residual; none: statistics alone
+  const float* residual = nullptr;  // [rows, columns] or null
+  bool relu = false;                // negative y become 0
+  bool given = false;               // mean and variance are inputs; else they are results
+  float* y = nullptr;         // may be x or residual; null: only mean and variance are computed
   float* mean = nullptr;      // [columns]
   float* variance = nullptr;  // [columns]
 };
@@ -35,42 +35,48 @@ struct BatchNormBackward {
   const float* mean = nullptr;
   const float* variance = nullptr;
   const float* dy = nullptr;
-  const float* y = nullptr;    // of a batch norm with relu: dy counts as 0 where y is 0; or none
-  float* dresidual = nullptr;  // the dy that counts; or none
-  float* dx = nullptr;      // may be dy; 0 in rows that do not count; none: dgamma and dbeta alone
-  float* dgamma = nullptr;  // [columns]
-  float* dbeta = nullptr;   // [columns]
-  bool given = false;  // dgamma and dbeta are there, of `all_rows`, which mean and variance are of
+  // The result of a batch norm with relu: dy is taken as 0 where y is 0. Null: there was no relu.
+  const float* y = nullptr;
+  float* dresidual = nullptr;  // receives dy with these zeros; or null
+  float* dx = nullptr;         // may be dy; 0 after the first `counted` rows; null: not computed
+  float* dgamma = nullptr;     // [columns]
+  float* dbeta = nullptr;      // [columns]
+  // dgamma and dbeta are inputs, else results. As inputs they are sums over `all_rows` rows, such as those of all
+  // ranks, as mean and variance are.
+  bool given = false;
   float all_rows = 0;
 };
 int64_t batch_norm_backward_workspace_bytes(int64_t rows, int64_t columns);
 void batch_norm_backward(const BatchNormBackward& n, void* workspace, ThreadPool& pool);
 
-// y = x * scale + shift by column; shift none = 0; y may be x.
+// y[i,j] = x[i,j] * scale[j] + shift[j]. shift null: zeros. y may be x.
 void affine_columns(int64_t rows, int64_t columns, const float* x, const float* scale,
                     const float* shift, float* y, ThreadPool& pool);
-// y = x * scale[block], for `blocks` blocks of `size` elements; y may be x.
+// y[b,i] = x[b,i] * scale[b], with x and y [blocks, size]. A scale of 0 gives 0 for any x, also for inf. y may be x.
 void scale_blocks(int64_t blocks, int64_t size, const float* x, const float* scale, float* y,
                   ThreadPool& pool);
 
-// Windows over images.
+// Windows over images [images, height, width, channels]. The window of place (i, j) of [out_h, out_w] begins at pixel
+// (i * stride_h - top, j * stride_w - left); pixels outside of the image are left out.
 struct Windows2d {
   int64_t images = 0, height = 0, width = 0, channels = 0, out_h = 0, out_w = 0;
   int64_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, top = 0, left = 0, dilation_h = 1,
           dilation_w = 1;
 };
+// y [images, out_h, out_w, channels] = the largest element of each window.
 void max_pool(const Windows2d& p, const float* x, float* y, ThreadPool& pool);
-// dx gets dy at the first element of a window that equals y.
+// dx is overwritten: the dy of each window goes to the first element of the window that equals y.
 void max_pool_backward(const Windows2d& p, const float* x, const float* y, const float* dy,
                        float* dx, ThreadPool& pool);
 
-// Convolutions of each channel by itself: `w` [kernel_h kernel_w, channels], bias [channels] or none.
+// Depthwise convolution: each channel has a filter of its own. w [kernel_h * kernel_w, channels], bias [channels] or
+// null.
 void channel_conv(const Windows2d& p, const float* x, const float* w, const float* bias, float* y,
                   ThreadPool& pool);
-// onto: is added to dx.
+// onto: the gradient is added to dx, which is overwritten otherwise.
 void channel_conv_input_gradient(const Windows2d& p, const float* dy, const float* w, bool onto,
                                  float* dx, ThreadPool& pool);
-// dw of w's shape; sums over an image, and images in their order.
+// dw has the shape of w. It is summed over each image, then over the images in order.
 int64_t channel_conv_workspace_bytes(const Windows2d& p);
 void channel_conv_weight_gradient(const Windows2d& p, const float* dy, const float* x, float* dw,
                                   void* workspace, ThreadPool& pool);

@@ -1,4 +1,5 @@
-// Batch norms by leaves of rows, scales of columns and blocks, maxima of windows.
+// Batch norms, scales of columns and blocks, max pools and depthwise convolutions. Batch norms sum over parts of the
+// rows, called leaves.
 #include "engine/backends/cpu/isa/simd.h"
 #include "engine/backends/cpu/kernels/images.h"
 
@@ -7,7 +8,7 @@ namespace {
 
 // ---- batch norm ----------------------------------------------------------------------------
 
-// Rows whose sums are made together: they stay in the cache between two passes over them.
+// Rows of a leaf: few enough to stay in the cache between two passes over them.
 HONE_INLINE int64_t leaf_rows(int64_t columns) {
   return max_of<int64_t>(16, 16384 / max_of<int64_t>(1, columns));
 }
@@ -17,7 +18,8 @@ HONE_INLINE int64_t leaf_count(int64_t rows, int64_t columns) {
 }
 HONE_INLINE int64_t whole_lines(int64_t columns) { return (columns + 15) / 16 * 16; }
 
-// f(j, count, whole) for blocks of vectors of [0, columns): kBlock vectors, or one.
+// Calls f(j, vectors, whole, n) for the columns from j on: kBlock whole vectors, or one vector with n columns at the
+// end.
 constexpr int kBlock = 4;
 template <class Fn>
 HONE_INLINE void for_column_blocks(int64_t columns, Fn&& f) {
@@ -30,7 +32,7 @@ HONE_INLINE void for_column_blocks(int64_t columns, Fn&& f) {
 #define HONE_COLUMNS \
   [&](int64_t j, auto vectors, auto whole, int64_t n) __attribute__((always_inline))
 
-// Mean and sum of squared distances from it, of the columns of rows [begin, end).
+// The mean of each column over rows [begin, end), and the sum of squared distances from the mean.
 void leaf_moments(const float* x, int64_t columns, int64_t begin, int64_t end, float* mean,
                   float* squares) {
   const float share = 1.0f / static_cast<float>(end - begin);
@@ -55,8 +57,8 @@ void leaf_moments(const float* x, int64_t columns, int64_t begin, int64_t end, f
       });
 }
 
-// Moments of all leaves, columns [j0, j1): Chan, Golub and LeVeque, "Updating Formulae and a Pairwise Algorithm for
-// Computing Sample Variances", 1979.
+// Combines the moments of all leaves into mean and variance, for columns [j0, j1): Chan, Golub and LeVeque, "Updating
+// Formulae and a Pairwise Algorithm for Computing Sample Variances", 1979.
 void join_moments(const BatchNorm& n, const float* parts, int64_t j0, int64_t j1) {
   const int64_t leaf = leaf_rows(n.columns), leaves = leaf_count(n.counted, n.columns),
                 stride = whole_lines(n.columns);
@@ -76,13 +78,13 @@ void join_moments(const BatchNorm& n, const float* parts, int64_t j0, int64_t j1
   }
 }
 
-// Whole vectors of the columns that a thread has.
+// The columns of a thread, in whole vectors.
 HONE_INLINE Range own_columns(int64_t columns, int thread, int threads) {
   const Range mine = thread_range((columns + W - 1) / W, thread, threads);
   return {mine.begin * W, min_of(mine.end * W, columns)};
 }
 
-// The vector of dy at `at` that counts.
+// The vector of dy at `at`, with zeros where the relu was 0 (BatchNormBackward::y).
 template <class Whole>
 HONE_INLINE F counting_dy(const BatchNormBackward& g, int64_t at, Whole whole, int64_t n) {
   const F d = get(g.dy + at, whole, n);
@@ -117,7 +119,8 @@ void leaf_gradients(const BatchNormBackward& g, int64_t begin, int64_t end, floa
 
 HONE_INLINE F rstd_of(F variance, float eps) { return set1(1.0f) / sqrt(variance + set1(eps)); }
 
-// The sums of all leaves, columns [j0, j1), and the factors of dx = a dy + b (x - mean) + c.
+// Adds the sums of all leaves into dgamma and dbeta, for columns [j0, j1), and computes the factors a, b and c of
+// dx = a dy + b (x - mean) + c.
 void join_gradients(const BatchNormBackward& g, const float* parts, int64_t j0, int64_t j1,
                     float* factors) {
   const int64_t leaves = leaf_count(g.counted, g.columns), stride = whole_lines(g.columns);
@@ -143,7 +146,7 @@ void join_gradients(const BatchNormBackward& g, const float* parts, int64_t j0, 
   }
 }
 
-// y of rows [begin, end); `scale` is gamma / sqrt(variance + eps).
+// Computes y of rows [begin, end). scale: gamma / sqrt(variance + eps).
 void apply_norm(const BatchNorm& b, const float* scale, int64_t begin, int64_t end) {
   for_column_blocks(
       b.columns, HONE_COLUMNS {
@@ -165,7 +168,7 @@ void apply_norm(const BatchNorm& b, const float* scale, int64_t begin, int64_t e
       });
 }
 
-// dx of rows [begin, end), by the factors of join_gradients.
+// Computes dx of rows [begin, end) from the factors of join_gradients().
 void gradients_of_rows(const BatchNormBackward& g, const float* factors, int64_t begin,
                        int64_t end) {
   const int64_t stride = whole_lines(g.columns);
@@ -301,7 +304,8 @@ void scale_blocks(int64_t blocks, int64_t size, const float* x, const float* sca
 
 namespace {
 
-// f(pixel, tap) for the pixels of the window at (i, j) that are inside the image, row by row.
+// Calls f(pixel, tap) for the pixels of the window at (i, j) that are inside of the image, row by row. pixel, tap:
+// row-major numbers of the pixel in the image, and of its place in the window.
 template <class Fn>
 HONE_INLINE void for_window(const Windows2d& p, int64_t i, int64_t j, Fn&& f) {
   for (int64_t r = 0; r < p.kernel_h; ++r) {
@@ -352,7 +356,7 @@ void max_pool_backward(const Windows2d& p, const float* x, const float* y, const
         for_vectors(
             0, c, HONE_VECTOR {
               const F most = get(y + at + i, whole, n), d = get(dy + at + i, whole, n);
-              I left = I{} - 1;  // lanes whose largest element is still to come
+              I left = I{} - 1;  // -1 in lanes whose largest element was not found yet
               for_window(
                   p, place / p.out_w,
                   place % p.out_w, [&](int64_t pixel, int64_t) __attribute__((always_inline)) {
@@ -402,7 +406,7 @@ void channel_conv(const Windows2d& p, const float* x, const float* w, const floa
 
 namespace {
 
-// The place whose window has the pixel `at` at `tap`, along an axis; -1: none.
+// Along one axis: the place whose window has pixel `at` at position `tap`; -1: none.
 HONE_INLINE int64_t place_of(int64_t at, int64_t tap, int64_t padding, int64_t dilation,
                              int64_t stride, int64_t out) {
   const int64_t from = at + padding - tap * dilation;

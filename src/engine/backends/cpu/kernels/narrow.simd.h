@@ -1,4 +1,4 @@
-// f32 to bf16 and f16 and back, W at a time; the rest one by one.
+// Converts f32 to bf16 and f16 and back, W elements at a time; the last ones one by one.
 #include "engine/backends/cpu/isa/simd.h"
 #include "engine/backends/cpu/kernels/narrow.h"
 
@@ -106,7 +106,8 @@ void narrow_all(int64_t count, const float* x, uint16_t* y, ThreadPool& pool) {
   parallel_items(pool, count, 1,
                  [&](int64_t begin, int64_t end, int) { narrow_some<T>(x, y, begin, end); });
 }
-// The largest finite value is one below infinity. A block at a time, which stays in the cache.
+// Rounds with saturation: finite numbers that were rounded to infinity become the largest finite number, whose bits are
+// those of infinity minus 1. Works on blocks that stay in the cache.
 template <class T>
 void narrow_all_finite(int64_t count, const float* x, uint16_t* y, ThreadPool& pool) {
   constexpr int64_t kBlock = 2048;

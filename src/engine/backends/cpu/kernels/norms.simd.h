@@ -1,11 +1,12 @@
-// Layer and RMS norms: rows forward, and gradients in parts that depend on shapes only.
+// Layer and RMS norms, and their gradients. dgamma and dbeta are summed in parts, called leaves, that depend on the
+// shape alone.
 #include "engine/backends/cpu/isa/simd.h"
 #include "engine/backends/cpu/kernels/norms.h"
 
 namespace hone::cpu::HONE_ISA {
 namespace {
 
-// Sum of f(j) over a row in four interleaved parts, so that additions do not wait for each other.
+// The sum of f(j) over a row, in four interleaved partial sums, so that additions do not wait for each other.
 template <class Fn>
 HONE_INLINE float row_sum(int64_t columns, Fn&& f) {
   F s0 = zero(), s1 = zero(), s2 = zero(), s3 = zero();
@@ -64,7 +65,7 @@ void norm_rows(const Norm& n, int64_t begin, int64_t end) {
   }
 }
 
-// dgamma and dbeta of the rows are added to part[2][columns].
+// Computes dx of rows [begin, end), and adds their dgamma and dbeta to part[2][columns].
 template <NormKind kKind>
 void backward_rows(const NormBackward& n, int64_t begin, int64_t end, float* part) {
   const int64_t c = n.columns;
@@ -100,7 +101,7 @@ constexpr int64_t kLeaf = 64;  // rows whose dgamma and dbeta are summed as one
 
 int64_t leaves_of(int64_t rows) { return (rows + kLeaf - 1) / kLeaf; }
 
-// out = the sum over leaves of part[leaf * stride], columns [j0, j1), in their order.
+// out[j] = the sum over the leaves, in order, of part[leaf * stride + j], for columns [j0, j1).
 void sum_leaves(const float* part, int64_t stride, int64_t leaves, int64_t j0, int64_t j1,
                 float* out) {
   for (int64_t j = j0; j < j1; j += W) {

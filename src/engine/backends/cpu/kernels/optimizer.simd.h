@@ -1,4 +1,4 @@
-// Updates one range of one tensor, for each rule that works on every element by itself.
+// The optimizers that update each element by itself: each function updates a range of one tensor.
 #include "engine/backends/cpu/isa/simd.h"
 #include "engine/backends/cpu/kernels/optimizer.h"
 #include "engine/backends/cpu/kernels/optimizer_kernels.h"

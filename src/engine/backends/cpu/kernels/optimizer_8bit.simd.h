@@ -1,4 +1,4 @@
-// Blocks of 8-bit and 4-bit states, decoded, updated and encoded again in one pass.
+// Optimizers with 8-bit and 4-bit states. Each block of states is dequantized, updated and quantized again in one pass.
 #include "base/core/dynamic_map.h"
 #include "engine/backends/cpu/kernels/dynamic_codes.h"
 #include "engine/backends/cpu/kernels/optimizer_8bit.h"
@@ -8,7 +8,8 @@ namespace hone::cpu::HONE_ISA {
 
 namespace {
 
-// W codes as numbers, and back; lanes from n on are 0 and not written.
+// Load and store W codes, one byte each, as integers. Unless `whole`, there are n codes: the lanes after them are 0,
+// and are not stored.
 HONE_INLINE I load_codes(const uint8_t* codes) {
 #if defined(__AVX512F__)
   const __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i*>(codes));
@@ -67,7 +68,7 @@ HONE_INLINE I smaller(I a, I b) { return a < b ? a : b; }
 HONE_INLINE I larger(I a, I b) { return a > b ? a : b; }
 HONE_INLINE F magnitude(F x) { return as_float(as_int(x) & set1(0x7fffffff)); }
 
-// The codes of x, |x| <= 1.
+// The codes of the numbers x, |x| <= 1, as DynamicMap describes.
 template <bool kSigned>
 HONE_INLINE I codes_of(F x, const DynamicMap& map) {
   const I bits = as_int(magnitude(x));
@@ -80,7 +81,7 @@ HONE_INLINE I codes_of(F x, const DynamicMap& map) {
   return set1(kSignedZero) + (as_int(x) < set1(0) ? -below : code);
 }
 
-// The largest magnitude of vectors, whose lanes from n on do not count.
+// In each lane: the larger of so_far and |x|. Unless `whole`, lanes from n on are not changed.
 template <class Whole>
 HONE_INLINE F most(F so_far, F x, Whole, int64_t n) {
   F size = magnitude(x);
@@ -102,7 +103,7 @@ HONE_INLINE void encode(const float* x, float absmax, const DynamicMap& map, int
       });
 }
 
-// A block of codes of 4 bits, a byte for each, and back.
+// Converts a block of kFourBitBlock codes from two codes a byte to one, and back.
 HONE_INLINE void unpack(const uint8_t* packed, uint8_t* codes) {
   for (int64_t i = 0; i < kFourBitBlock / 2; ++i) {
     codes[2 * i] = packed[i] >> 4;

@@ -1,5 +1,5 @@
-// The interface between optimizer*.cc and optimizer*.simd.h: the scalars of a rule in f32, for one
-// tensor.
+// The interface between optimizer*.cc and optimizer*.simd.h: the numbers of an optimizer's formula, computed
+// in f64 and rounded to f32, for one tensor and one step.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,22 @@ struct Bf16Update;
 struct Lion;
 struct UpdateStep;
 
-// Elements of a bf16 tensor that are in f32 on the stack at a time: a multiple of the blocks of
+// Elements of a bf16 tensor that are widened to f32 on the stack at a time: a multiple of the blocks of
 // 8-bit states.
 inline constexpr int64_t kWidened = 2048;
-void widen_bf16(int64_t count, const uint16_t* x, float* y);   // on the caller's thread
-void narrow_bf16(int64_t count, const float* x, uint16_t* y);  // to the nearest
-// p' as the tensor keeps it: elements [at, at + count).
+// Convert between bits of bf16 and f32 on the calling thread; narrow_bf16() rounds to the nearest, ties to even.
+void widen_bf16(int64_t count, const uint16_t* x, float* y);
+void narrow_bf16(int64_t count, const float* x, uint16_t* y);
+// Rounds new weights to bf16, at random or to the nearest as `to` says, and writes elements [at, at + count) of to.p.
+// p: the first of the new weights.
 void round_weights(const Bf16Update& to, const UpdateStep& step, int64_t at, int64_t count,
                    const float* p);
 
 inline float f32(double x) { return static_cast<float>(x); }
 
 struct AdamWScalars {
-  float decay;  // 1 - lr * weight_decay
-  float l2;     // Adam's weight decay
+  float decay;  // AdamW: 1 - lr * weight_decay; with AdamW::l2 it is 1
+  float l2;     // weight_decay with AdamW::l2, else 0
   float one_minus_beta1;
   float beta2, one_minus_beta2;
   float root_correction2;  // sqrt(1 - beta2^t)
@@ -37,7 +39,7 @@ AdamWScalars scalars_of(const AdamW& rule, const UpdateStep& at, double weight_d
 
 struct SgdScalars {
   float gradient_scale, l2, momentum;
-  float fresh;  // the gradient's share in the buffer
+  float fresh;  // factor of the gradient in the momentum buffer
   float nesterov;
   float lr;
 };

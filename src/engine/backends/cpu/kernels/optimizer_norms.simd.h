@@ -1,4 +1,4 @@
-// The parts of LAMB and Adafactor that need norms, or means of rows and columns.
+// The optimizers LAMB and Adafactor, which need norms of tensors, or means of rows and columns.
 #include "engine/backends/cpu/isa/simd.h"
 #include "engine/backends/cpu/kernels/optimizer.h"
 #include "engine/backends/cpu/kernels/optimizer_kernels.h"
@@ -28,7 +28,7 @@ void lamb_moments_range(const UpdateTensor& t, const LambScalars& s, int64_t beg
         put(ms + i, m, whole, n);
         put(vs + i, v, whole, n);
         F change = lamb_change(s, p, m, v);
-        if constexpr (!decltype(whole)::value)  // eps may be 0: no 0 / 0 of lanes past the end
+        if constexpr (!decltype(whole)::value)  // with eps 0, lanes after the end have 0 / 0
           change = select(lane_index() < set1(static_cast<int32_t>(n)), change, zero());
         weight = fma(p, p, weight);
         size = fma(change, change, size);
@@ -48,7 +48,8 @@ void lamb_apply_range(const UpdateTensor& t, const LambScalars& s, float rate, i
       });
 }
 
-// The sum of (scale g)^2 over a row, added to each column's as well.
+// Returns the sum of (scale * g)^2 over a row, and adds each square to columns[i]. first: number of the row's first
+// element in g.
 float adafactor_squares_row(const Numbers& g, int64_t first, float scale, int64_t count,
                             float* columns) {
   F sum = zero();
@@ -61,7 +62,7 @@ float adafactor_squares_row(const Numbers& g, int64_t first, float scale, int64_
   return reduce_add(sum);
 }
 
-// The sum of (g column_root)^2 over a row.
+// Returns the sum of (g * column_root)^2 over a row.
 float adafactor_change_row(const Numbers& g, int64_t first, const float* column_root,
                            int64_t count) {
   F sum = zero();
@@ -73,7 +74,7 @@ float adafactor_change_row(const Numbers& g, int64_t first, const float* column_
   return reduce_add(sum);
 }
 
-// p = p decay - factor g column_root
+// p = p * decay - factor * g * column_root, for a row.
 void adafactor_apply_row(float* p, const Numbers& g, int64_t first, const float* column_root,
                          float decay, float factor, int64_t count) {
   for_vectors(

@@ -1,5 +1,5 @@
-// Update rules on a vector of elements, for every form of their states. Each multiply-add is one
-// named operation, so the bits depend on no compiler and equal a GPU's.
+// The formulas of AdamW and Lion for a vector of elements, with states of any type. Each multiply-add is written as
+// fma(), so the bits do not depend on the compiler, and equal those of a GPU.
 #pragma once
 
 #include "engine/backends/cpu/isa/simd.h"

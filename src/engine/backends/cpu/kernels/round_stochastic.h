@@ -1,5 +1,5 @@
-// f32 to bf16, rounded at random: the op of that name (engine/ops/round_stochastic.cc). The same
-// bits for any instruction set and any cut of a tensor into parts.
+// Stochastic rounding from f32 to bf16: the op round_stochastic (engine/ops/round_stochastic.cc). The bits
+// do not depend on the instruction set, nor on how a tensor is cut into parts.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace hone::cpu {
 
-// Names the random numbers of a tensor in a step.
+// Selects the random numbers: a key for each tensor, and the optimizer step, from 1.
 struct StochasticRounding {
   DropoutKey key;
   int64_t step = 1;
 };
 
-// y[i] = x[i] of count elements, which are [first, first + count) of their tensor; on the caller's
-// thread, and on all of the pool.
+// Rounds elements [first, first + count) of a tensor; x and y point to the first of them. The first function runs on
+// the calling thread, the second on all threads of the pool.
 void round_stochastic_range(const StochasticRounding& by, int64_t first, int64_t count,
                             const float* x, uint16_t* y);
 void round_stochastic(const StochasticRounding& by, int64_t first, int64_t count, const float* x,

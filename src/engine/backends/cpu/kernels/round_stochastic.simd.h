@@ -1,5 +1,5 @@
-// f32 to bf16, rounded at random, in blocks of 128 elements whose random numbers come from sixteen
-// counters.
+// Stochastic rounding from f32 to bf16, in blocks of 128 elements. A block takes the random words of sixteen
+// Philox counters: 64 words, whose low halves are for the first 64 elements and high halves for the others.
 #include "engine/backends/cpu/isa/philox.simd.h"
 #include "engine/backends/cpu/kernels/round_stochastic.h"
 

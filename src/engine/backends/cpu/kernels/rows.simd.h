@@ -1,4 +1,4 @@
-// Rotary positions, embeddings and their gradients, row by row.
+// Rotary position embeddings, token embeddings and their gradients, and cross-entropy, row by row.
 #include "engine/backends/cpu/isa/simd.h"
 #include "engine/backends/cpu/kernels/rows.h"
 

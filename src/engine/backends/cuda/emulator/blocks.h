@@ -1,5 +1,5 @@
-// Blocks of device memory and of pinned host memory. An address is not used again after its block
-// is freed, so that an old pointer is known as one.
+// The fake driver's allocations of device memory and of pinned host memory. Addresses are never used
+// again after a block is freed, so a pointer to a freed block can be recognized.
 #pragma once
 
 #include <cstddef>
@@ -11,16 +11,17 @@
 namespace hone::cuda::fake {
 
 struct Block {
-  int64_t number = 0;
-  bool device = false;
-  std::byte* data = nullptr;  // aligned to 256 bytes
+  int64_t number = 0;         // 1 for the first allocation
+  bool device = false;        // device memory; false: pinned host memory
+  std::byte* data = nullptr;  // first byte; aligned to 256 bytes
   int64_t bytes = 0;
-  int64_t freed_by = 0;  // number of the call, 0: it is not freed
+  int64_t freed_by = 0;  // number of the driver call that freed the block; 0: it is not freed
+  // The mapped pages: those of the data, and a page before and after them whose access ends the process.
   std::byte* reserved = nullptr;
-  size_t reserved_bytes = 0;  // with pages around it that nothing may touch
+  size_t reserved_bytes = 0;
 
-  bool has(const void* at, int64_t count) const;
-  std::string text() const;  // "device block 3 (256 bytes)"
+  bool has(const void* at, int64_t count) const;  // whether bytes [at, at + count) are in the block
+  std::string text() const;                       // "device block 3 (256 bytes)"
 };
 
 class Blocks {
@@ -29,25 +30,26 @@ class Blocks {
   Blocks(const Blocks&) = delete;
   ~Blocks();
 
-  // Filled with bytes 0xff, which are NaN in every float type; nullptr: the machine has not enough
-  // memory. Host code may not touch the bytes of a device block, unless the device is open.
+  // Allocates a block filled with bytes 0xff, which are NaN in every float type. Touching a device block while the
+  // device is closed ends the process. nullptr: the machine does not have enough memory.
   Block* allocate(bool device, int64_t bytes);
-  // Gives the bytes back; the block stays known.
+  // Returns the memory to the system. The block stays in all() and find() still finds it. call: for Block::freed_by.
   void free(Block& block, int64_t call);
-  // The block that `at` is in or next to, a freed one too; nullptr: no block of this driver.
+  // The block, freed or not, whose mapped pages contain `at`; nullptr: there is none.
   Block* find(const void* at);
 
+  // Allow and forbid access to the bytes of all device blocks. At first they are closed.
   void open_device() { protect(true); }
   void close_device() { protect(false); }
 
-  const std::map<const std::byte*, Block>& all() const { return all_; }
-  int64_t device_bytes() const { return device_bytes_; }
+  const std::map<const std::byte*, Block>& all() const { return all_; }  // freed blocks too
+  int64_t device_bytes() const { return device_bytes_; }  // of device blocks that are not freed
 
  private:
   void protect(bool open);
 
-  std::map<const std::byte*, Block> all_;  // by the first byte that is reserved
-  std::set<const Block*> on_device_;       // and not freed
+  std::map<const std::byte*, Block> all_;  // by Block::reserved
+  std::set<const Block*> on_device_;       // device blocks that are not freed
   int64_t device_bytes_ = 0;
 };
 

@@ -1,4 +1,5 @@
-// CUDA's words for kernels that run on the CPU. Only kernels include it.
+// CUDA's keywords, built-in variables and functions for kernels that are compiled for the CPU. Only kernels
+// include it.
 #pragma once
 
 #include <array>
@@ -13,6 +14,7 @@
 
 namespace hone::emulate {
 
+// Every lane of the mask passes a value of 4 or 8 bytes and gets that of `lane`; its own if `lane` is not in the mask.
 template <class T>
 T shuffle(unsigned mask, T value, unsigned lane) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8);
@@ -23,7 +25,7 @@ T shuffle(unsigned mask, T value, unsigned lane) {
     return std::bit_cast<T>(exchange(mask, std::bit_cast<uint64_t>(value), lane));
 }
 
-// f over the values of a whole warp; every lane gets it.
+// Combines the values of all 32 lanes of a warp with f(int, int), in the order of the lanes. All lanes get the result.
 template <class F>
 int reduce(int value, F f) {
   together(&value, [f](void* const* lanes) {
@@ -34,6 +36,7 @@ int reduce(int value, F f) {
   return value;
 }
 
+// Calls a kernel with arguments in the form of cuLaunchKernel: an array with the address of each.
 template <class... Args, size_t... I>
 void call(void (*kernel)(Args...), void** arguments, std::index_sequence<I...>) {
   kernel(*static_cast<std::remove_cv_t<std::remove_reference_t<Args>>*>(arguments[I])...);
@@ -45,6 +48,7 @@ void run(void** arguments) {
   }(kernel, arguments);
 }
 
+// The size of each argument of a kernel, in bytes.
 template <class... Args>
 inline constexpr std::array<size_t, sizeof...(Args)> kBytes = {
     sizeof(std::remove_cvref_t<Args>)...};
@@ -52,7 +56,7 @@ template <class... Args>
 std::span<const size_t> bytes_of(void (*)(Args...)) {
   return kBytes<Args...>;
 }
-// Registers a kernel by its name.
+// Registers a kernel under its name; a second one of this name is a bug.
 template <auto kernel>
 bool add(const char* name) {
   return add_function({name, &run<kernel>, bytes_of(kernel)});
@@ -105,7 +109,7 @@ inline int __reduce_max_sync(unsigned, int value) {
   return hone::emulate::reduce(value, [](int a, int b) { return a > b ? a : b; });
 }
 inline int __any_sync(unsigned mask, bool value) { return hone::emulate::ballot(mask, value) != 0; }
-// Blocks run one after another, and threads until they wait: nothing comes between.
+// Plain reads and writes are atomic here: one thread runs at a time, and changes only when it waits.
 template <class T>
 T atomicAdd(T* at, T value) {
   return std::exchange(*at, *at + value);
@@ -118,7 +122,7 @@ inline int __popc(unsigned x) { return std::popcount(x); }
 inline int __ffs(int x) { return x == 0 ? 0 : std::countr_zero(static_cast<unsigned>(x)) + 1; }
 inline unsigned __float_as_uint(float x) { return std::bit_cast<unsigned>(x); }
 inline float __uint_as_float(unsigned x) { return std::bit_cast<float>(x); }
-// As they are written: a compiler may not make a product and a sum one operation.
+// Single operations: the compiler may not fuse a product and a sum into a multiply-add.
 inline float __fmul_rn(float x, float y) { return x * y; }
 inline float __fadd_rn(float x, float y) { return x + y; }
 inline float __fsub_rn(float x, float y) { return x - y; }

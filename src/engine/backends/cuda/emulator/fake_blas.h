@@ -1,4 +1,5 @@
-// A cuBLASLt that multiplies on the streams of the fake driver, which checks what it accesses.
+// A cuBLASLt that multiplies on the CPU, as work of the fake driver's streams. The driver checks the memory that the
+// products access.
 #pragma once
 
 #include "engine/backends/cuda/libraries/blas.h"
@@ -6,10 +7,9 @@
 namespace hone::cuda {
 
 Blas fake_blas();
-// The first algorithm that it proposes, 1 to 99, how many there are, and whether it has the epilogues
-// of gelu and of its slope.
-inline uint64_t fake_blas_algorithm = 1;
-inline int fake_blas_algorithms = 1;
-inline bool fake_blas_has_gelu = true;
+// Settings of fake_blas(), for tests.
+inline uint64_t fake_blas_algorithm = 1;  // number of the first algorithm that it proposes, 1 to 99
+inline int fake_blas_algorithms = 1;      // how many algorithms it proposes
+inline bool fake_blas_has_gelu = true;    // supports the epilogues GELU and DGELU
 
 }  // namespace hone::cuda

@@ -6,9 +6,9 @@
 //   backend.reset();
 //   EXPECT_EQ(fake.finish(), std::vector<std::string>{});
 //
-// Device memory kills host code that touches it. Work is queued, and done when something waits for
-// it, in an order that CUDA allows: work that lacks a wait gives wrong results in some order.
-// Besides, vector clocks find such work in every order, so one run is enough to see it.
+// Host code that touches device memory ends the process. Work of streams is queued and runs later
+// (options.h: Execution), in an order that CUDA allows, so a missing wait gives wrong results in some
+// order. In addition, vector clocks find a missing wait in every order, so one run is enough to see it.
 #pragma once
 
 #include <memory>
@@ -21,13 +21,13 @@
 
 namespace hone::cuda {
 
-// Set on a thread that runs another backend: its accesses are not recorded. An exchange of ranks holds the driver's
-// lock, and such a thread may be the other rank.
+// Set to true on a thread that runs another backend. Its accesses are not recorded, so the thread does not take the
+// driver's lock: an exchange of ranks holds the lock and may wait for this thread as the other rank.
 inline thread_local bool fake_driver_skips_thread = false;
 
-// One at a time in a process. Its table may be used by several threads; the driver takes what host
-// threads do as ordered. A host function must not wait for another thread that calls the driver,
-// and the host must not wait for a host function but by the driver.
+// A process may have one FakeDriver at a time; a second one is a bug. Several threads may use its table. The race check
+// treats all host threads as one thread. A host function must not wait for a thread that calls the driver. The host may
+// wait for a host function only through the driver.
 class FakeDriver {
  public:
   explicit FakeDriver(FakeOptions options = {});
@@ -36,15 +36,15 @@ class FakeDriver {
 
   const Driver& table() const;
 
-  // Between these, findings are: to allocate, to free, to wait on the host, to load a module, to
+  // Between these two calls it is a mistake to allocate or free memory, to wait on the host, to load a module, or to
   // create a stream or an event.
   void begin_step();
   void end_step();
 
-  // The mistakes so far, in the order of the calls: one sentence each, with the number of the call,
-  // its stream and its kernel. At most 1,000, then their number.
+  // The mistakes so far, in the order of the calls. Each is a sentence with the number of the call, its stream and its
+  // kernel. After 1,000 sentences a last one gives the number of further mistakes.
   std::vector<std::string> findings() const;
-  // Does what is still queued, and adds what was never freed to the findings.
+  // Runs the work that is still queued, adds a mistake for each object that was never freed, and returns findings().
   std::vector<std::string> finish();
 
  private:

@@ -1,6 +1,6 @@
-// An NCCL that works on the streams of the fake driver, which checks the memory that messages read and
-// write, and their order. Another group carries the bytes, so the ranks may be processes, each with a
-// fake driver, or threads that call carried_exchange().
+// An NCCL whose messages are work of the fake driver's streams. The driver checks the memory that messages
+// read and write, and their order. A Group of hone carries the bytes between the ranks. Ranks are
+// processes, each with a fake driver, or threads that call carried_exchange().
 #pragma once
 
 #include "engine/backends/cuda/libraries/nccl.h"
@@ -9,11 +9,12 @@
 namespace hone::cuda {
 
 Nccl fake_nccl();
-// Carries the messages of communicators that are made from now on; must outlive them. Null: none.
+// The group that carries the messages of communicators made from now on. It must outlive the communicators. Null: no
+// communicator can be made.
 inline Group* fake_nccl_carrier = nullptr;
 
-// Exchanges the messages of a group of sends and receives. Each pair of ranks compares the number and the sizes of
-// its messages first. Errors: H1504 they differ, those of the carrier.
+// Exchanges messages over the carrier. Each pair of ranks first compares the number and the sizes of their messages.
+// Errors: H1504 they differ; errors of the carrier.
 Status carried_exchange(Group& carrier, std::span<const Send> sends,
                         std::span<const Receive> receives);
 

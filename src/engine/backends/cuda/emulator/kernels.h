@@ -1,9 +1,9 @@
-// The kernels, compiled for the CPU, by their names (engine/backends/cuda/emulator/grid.h).
+// Links hone's CUDA kernels, compiled for the CPU, into the program (find_function() of grid.h finds them).
 #pragma once
 
 namespace hone::cuda {
 
-// Call it once, so that the linker keeps them.
+// Does nothing. A call keeps the linker from dropping the kernels, which only static objects register.
 void add_emulated_kernels();
 
 }  // namespace hone::cuda

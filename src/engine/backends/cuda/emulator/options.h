@@ -11,28 +11,30 @@
 
 namespace hone::cuda {
 
-// The image of the module that has all kernels of emulate::find_function.
+// The bytes that cuModuleLoadData of the fake driver takes in place of a cubin; the module has all kernels of
+// emulate::find_function().
 inline constexpr const char* kEmulatedImage = "hone emulated kernels";
+// A KernelModules (cuda/backend.h) that returns this module for any names.
 inline Result<std::vector<KernelModule>> emulated_modules(const std::string&,
                                                           const std::set<std::string>& names) {
   return std::vector{KernelModule{{names.begin(), names.end()}, kEmulatedImage}};
 }
 
-// When queued work is done. at_once: in the call that queues it. as_late_as_possible: when a wait
-// of the host needs it, and nothing else before. shuffled: at any time, in an order that the seed
-// gives.
+// When queued work runs. at_once: in the call that queues it. as_late_as_possible: only when the host waits for it.
+// shuffled: at random times, in a random order that CUDA allows.
 enum class Execution { at_once, as_late_as_possible, shuffled };
 
 struct FakeOptions {
-  int64_t memory_bytes = int64_t{1} << 30;
+  int64_t memory_bytes = int64_t{1} << 30;  // of the device
   int capability_major = 9, capability_minor = 0;
   std::string name = "NVIDIA emulated";
   int multiprocessors = 132;
   Execution execution = Execution::at_once;
-  uint64_t seed = 1;
-  emulate::Order threads = emulate::Order::forward;  // of a block
-  // Hides the bytes of the device that a kernel has not noted while it runs, and finds writes to
-  // others than those noted as written. Each kernel then takes time for all memory of the device.
+  uint64_t seed = 1;                                 // of the random order of Execution::shuffled
+  emulate::Order threads = emulate::Order::forward;  // order of the threads of a block
+  // Checks that a kernel accesses only the bytes that note_accesses() declared: other device memory holds 0xff while
+  // the kernel runs, and writes to bytes that are not declared as written are mistakes. Each kernel then takes time for
+  // all device memory.
   bool checks_notes = false;
 };
 

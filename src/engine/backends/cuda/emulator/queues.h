@@ -1,4 +1,4 @@
-// Streams and events, and when the work in them is done.
+// The fake driver's streams and events, and the order in which their work runs.
 #pragma once
 
 #include <deque>
@@ -17,39 +17,39 @@ namespace hone::cuda::fake {
 struct Stream;
 struct Capture;
 
-// An entry of a stream: work, a wait for an entry of another stream, or an event's mark.
+// An entry of a stream: work; a wait for an entry of another stream; or neither, the record of an event.
 struct Op {
   Stream* stream = nullptr;
-  std::shared_ptr<const Doer> doer;
-  std::function<void()> work = {};
-  bool uses_device = false;  // its memory
-  std::shared_ptr<Op> after = {};
+  std::shared_ptr<const Doer> doer;  // names the call in findings
+  std::function<void()> work = {};   // empty: there is nothing to do
+  bool uses_device = false;          // whether the work accesses device memory
+  std::shared_ptr<Op> after = {};    // the entry to wait for; null: none
   bool done = false;
 };
 
 struct Stream {
-  size_t actor = 0;
+  size_t actor = 0;  // its number in clocks
   bool destroyed = false;
-  Capture* capture = nullptr;  // that notes what the stream is given
-  Clock clock;                 // what happens before the next entry
-  std::deque<std::shared_ptr<Op>> queue;
-  std::shared_ptr<Op> last;
-  std::string text() const;  // "stream 1"
+  Capture* capture = nullptr;  // the capture that records the stream's work; null: the work runs
+  Clock clock;                 // the actions that happen before the stream's next entry
+  std::deque<std::shared_ptr<Op>> queue;  // the entries that have not run
+  std::shared_ptr<Op> last;               // the newest entry, run or not; null: there was none
+  std::string text() const;               // "stream 1"
 };
 
 struct Event {
   int64_t number = 0;
   bool destroyed = false;
-  std::shared_ptr<Op> mark;  // of the last record; null: it was never recorded
-  Clock clock;               // at that record
-  // The capture of the last record, if that was in one.
+  std::shared_ptr<Op> mark;  // entry of the last record; null: the event was never recorded
+  Clock clock;               // the actions that happen before the last record
+  // The capture in which the last record was made, and the number of its mark there; null: it was not captured.
   const Capture* capture = nullptr;
   size_t captured_mark = 0;
   std::string text() const { return "event " + std::to_string(number); }
 };
 
-// Objects that callers know by their addresses. They outlive what destroys them, so that an old
-// handle is known as one.
+// Objects whose addresses are the handles that callers use. Destroying an object only marks it, so the use of an old
+// handle can be recognized.
 template <class T>
 class Handles {
  public:
@@ -58,6 +58,7 @@ class Handles {
     known_.insert(&one);
     return one;
   }
+  // The object, destroyed or not; null: there was never one with this handle.
   T* find(const void* handle) const {
     auto* one = static_cast<T*>(const_cast<void*>(handle));
     return known_.contains(one) ? one : nullptr;
@@ -71,24 +72,24 @@ class Handles {
 
 class Queues {
  public:
-  // `run` does an entry's work.
+  // run: called to do the work of an entry.
   Queues(Execution execution, uint64_t seed, std::function<void(Op&)> run);
 
   Stream& add_stream();
   Stream* find(const void* handle) { return streams_.find(handle); }
-  Stream& null_stream();
-  const Stream* null_if_used() const { return null_; }
+  Stream& null_stream();                                // made at its first use
+  const Stream* null_if_used() const { return null_; }  // null: it was not used
   const Handles<Stream>& streams() const { return streams_; }
 
-  // Puts an entry into its stream, and does what the execution does then.
+  // Puts an entry into its stream, and runs entries as the Execution demands.
   void add(const std::shared_ptr<Op>& op);
-  void run_until(const std::shared_ptr<Op>& op);  // null: nothing
-  void run_all();
+  void run_until(const std::shared_ptr<Op>& op);  // runs entries until this one is done; null: none
+  void run_all();                                 // runs all entries
 
  private:
-  bool is_ready(const Stream& s) const;
+  bool is_ready(const Stream& s) const;  // whether the first entry can run now
   void run_first(Stream& s);
-  bool run_any();  // false: nothing is left
+  bool run_any();  // runs a random entry that can run; false: there is none
 
   const Execution execution_;
   std::mt19937_64 random_;

@@ -1,5 +1,6 @@
-// Finds accesses of the same bytes that nothing orders, by vector clocks over ranges of bytes
-// (Mattern 1988; reads and writes as in FastTrack, Flanagan and Freund 2009).
+// Finds data races: two accesses to the same bytes, at least one of them a write, that no wait orders. It
+// uses vector clocks (Mattern 1988) for ranges of bytes; reads and writes as in FastTrack (Flanagan and
+// Freund 2009).
 #pragma once
 
 #include <cstddef>
@@ -12,50 +13,51 @@
 
 namespace hone::cuda::fake {
 
-// The number of actions of each actor that have happened before. Actor 0 is the host, actor n stream n.
+// A vector clock: for each actor, the number of its actions that have happened. Actor 0 is the host, actor n stream n.
 class Clock {
  public:
   int64_t of(size_t actor) const { return actor < counts_.size() ? counts_[actor] : 0; }
-  void step(size_t actor);
-  void join(const Clock& other);
+  void step(size_t actor);        // counts one more action of the actor
+  void join(const Clock& other);  // takes the larger count of each actor
 
  private:
   std::vector<int64_t> counts_;
 };
 
-// Something that accesses memory, in the words of a finding.
+// The call that accesses memory, for the text of a finding.
 struct Doer {
   size_t actor = 0;
   std::string text;  // "call 12 (kernel 'square' on stream 1)"
 };
 
-// An access that came earlier, and that nothing orders with a later one.
+// An earlier access that races with the present one.
 struct Conflict {
   std::shared_ptr<const Doer> earlier;
-  bool earlier_writes = false;
-  uintptr_t begin = 0, end = 0;  // the bytes of both
+  bool earlier_writes = false;   // whether the earlier access writes
+  uintptr_t begin = 0, end = 0;  // the bytes that both access, [begin, end)
 };
 
 class Races {
  public:
-  // `clock`: of the access, with the action that it belongs to. At least one of two that conflict
-  // writes.
+  // Records an access and returns the earlier accesses that race with it. clock: the actions that happen before the
+  // access, with the action that makes it.
   std::vector<Conflict> access(const Access& access, const std::shared_ptr<const Doer>& doer,
                                const Clock& clock);
-  // Bytes that are freed.
+  // Forgets all accesses to bytes that are freed.
   void forget(const void* at, int64_t bytes);
 
  private:
+  // An access: action number `count` of the doer's actor. doer null: there was no access.
   struct Mark {
     std::shared_ptr<const Doer> doer;
     int64_t count = 0;
     bool before(const Clock& clock) const { return !doer || clock.of(doer->actor) >= count; }
   };
-  // Bytes with the same history: the last write, and the last read of each actor since.
+  // A range of bytes with the same history.
   struct Segment {
     uintptr_t end = 0;
-    Mark write;
-    std::vector<Mark> reads;
+    Mark write;               // the last write
+    std::vector<Mark> reads;  // the last read of each actor since then
   };
   void split(uintptr_t at);
 

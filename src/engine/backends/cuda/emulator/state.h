@@ -1,4 +1,4 @@
-// State that the functions of the fake share. They are called with the lock of enter().
+// The state that the functions of the fake driver share. They use it inside of enter(), which holds a lock.
 #pragma once
 
 #include <optional>
@@ -26,12 +26,13 @@ struct Module {
 struct Function {
   const emulate::Function* code = nullptr;
   Module* module = nullptr;
-  int64_t shared_bytes = 0;  // the most that a launch may ask for
+  int64_t shared_bytes = 0;  // dynamic shared memory that cuFuncSetAttribute allows
 };
 
-// The most shared memory of a block, on request and without one (CUDA C++ Programming Guide,
-// compute capabilities).
+// The most shared memory of a block that a kernel can request with cuFuncSetAttribute, for a compute capability (CUDA
+// C++ Programming Guide).
 int64_t most_shared_bytes(int major, int minor);
+// The most shared memory of a block without a request.
 inline constexpr int64_t kSharedBytes = 48 << 10;
 
 }  // namespace fake
@@ -41,7 +42,7 @@ struct FakeState {
 
   const FakeOptions options;
   Driver table;
-  uint64_t number = 0;  // of this driver in the process
+  uint64_t number = 0;  // 1 for the first driver of the process
   fake::Blocks blocks;
   fake::Races races;
   fake::Clock host;
@@ -51,39 +52,42 @@ struct FakeState {
   fake::Handles<fake::Function> functions;
   fake::Handles<fake::Graph> graphs;
   fake::Handles<fake::GraphExec> execs;
-  std::optional<fake::Capture> capture;  // that is open
-  int retained = 0;                      // of the primary context
-  bool in_step = false;
-  CUresult failed = CUDA_SUCCESS;  // what queued work has left for the next wait
+  std::optional<fake::Capture> capture;  // the capture under way
+  int retained = 0;                      // how many times the primary context is retained
+  bool in_step = false;                  // between begin_step() and end_step()
+  CUresult failed = CUDA_SUCCESS;        // a failure of queued work, which the next wait returns
 
-  // The call that is being made.
+  // The call under way: its number, its function, and the kernel and the stream that it uses.
   int64_t calls = 0;
   const char* function = "";
   std::string kernel;
   const fake::Stream* on = nullptr;
   std::string where() const;  // "call 12 (cuLaunchKernel of 'square' on stream 1)"
 
-  // `what` follows where(), without a full stop: "frees it twice".
+  // Adds a finding, a sentence that begins with where(). `what`: the rest without a full stop, "frees it twice".
   void find(const std::string& what) { find_at(where(), what); }
   void find_at(const std::string& where, const std::string& what);
   std::vector<std::string> findings;
-  int64_t more_findings = 0;
+  int64_t more_findings = 0;  // those after the first 1,000
 
-  // Null, with a finding: it was never there or is destroyed. The null stream is one, with a
-  // finding.
+  // The object of a handle. Null, with a finding, if it was never created or is destroyed. Handle 0 is the null stream,
+  // whose use is a finding too.
   fake::Stream* stream(CUstream handle);
   fake::Event* event(CUevent handle);
-  // Null, with a finding: bytes that are freed, of no block, or beyond their block.
+  // The block that contains these bytes. Null, with a finding, if the block is freed, there is none, or the bytes pass
+  // its end.
   fake::Block* block(const void* at, int64_t bytes);
+  // Adds a finding if a step or a capture is under way. `what`: the call, such as "allocates memory".
   void not_in_step(const char* what);
 
-  // Queues work that accesses these bytes; races are findings. Null: a capture has noted it.
+  // Queues work that accesses these bytes, and adds a finding for each race. Null: a capture recorded the work.
   std::shared_ptr<fake::Op> queue(fake::Stream& s, std::span<const Access> accesses,
                                   std::function<void()> work);
-  // Work given to the stream from now on starts after that entry, if there is one.
+  // Makes the stream wait for entry `after` (null: for nothing). clock: the actions that happen before the entry's end.
   void wait(fake::Stream& s, const std::shared_ptr<fake::Op>& after, const fake::Clock& clock);
-  // The host accesses bytes now; `what`: "frees" or "writes".
+  // Records an access of the host, and adds a finding if it races with queued work. `what`: "frees", "reads", "writes".
   void host_access(const Access& a, const char* what);
+  // Runs queued work until `op` is done (null: none). clock: the actions that then happened before the host's next one.
   void host_waits_for(const std::shared_ptr<fake::Op>& op, const fake::Clock& clock);
 
  private:
@@ -93,15 +97,17 @@ struct FakeState {
 
 namespace fake {
 
-// The accesses that this thread has noted since its last launch.
+// Returns the accesses that this thread declared (note_accesses) since its last launch, and forgets them.
 std::vector<Access> take_noted(const FakeState& s);
 
-// Calls body(state) for a function of the table: one thread at a time, from the host only, with a
-// context that is current unless `context` is false.
+// Calls body(state) for a function of the driver's table, with a lock: one thread at a time. context: the thread must
+// have a current context. A call without one, and a call from a host function of a stream, are findings and return an
+// error.
 CUresult enter(const char* function, FunctionRef<CUresult(FakeState&)> body, bool context = true);
+// Makes the primary context current on this thread, or no context.
 void set_current_context(const FakeState& s, bool set);
 
-// Each fills in its functions of the table.
+// Each sets some members of the table.
 void add_device_functions(Driver& t);
 void add_memory_functions(Driver& t);
 void add_stream_functions(Driver& t);

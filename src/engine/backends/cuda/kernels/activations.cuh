@@ -1,4 +1,4 @@
-// Activations of gates and layers, and their slopes. kind: 0 gelu, 1 gelu_tanh, 2 silu, 3 relu.
+// Activation functions and their derivatives. kind: 0 gelu (by erf), 1 gelu_tanh, 2 silu, 3 relu.
 #pragma once
 
 #include "engine/backends/cuda/kernels/kernel.cuh"
@@ -18,7 +18,7 @@ __device__ __forceinline__ float activate(int kind, float x) {
   }
 }
 
-// The derivative.
+// The derivative of activate() at x.
 __device__ __forceinline__ float slope(int kind, float x) {
   switch (kind) {
     case 0:
@@ -37,7 +37,7 @@ __device__ __forceinline__ float slope(int kind, float x) {
   }
 }
 
-// out[i] = f(x[i]), and of two and of three operands.
+// out[i] = f(x[i]), or f of two or three operands, for n elements.
 template <class T, class F>
 __device__ __forceinline__ void activate_all(const T* x, T* out, int64_t n, F f) {
   constexpr int N = kPacked<T, T>;
@@ -67,7 +67,7 @@ __device__ __forceinline__ void activate_all(const T* x, const T* y, T* out, int
       },
       [&](int64_t i) { out[i] = Narrow<T>::of(f(wide(x[i]), wide(y[i]))); });
 }
-// Gradients; y: null, or for what the forward pass made, written over an operand or apart.
+// dx = dy * the derivative at x. y: null, or receives the activation of x again. Results may be written over operands.
 template <class T>
 __device__ __forceinline__ void activation_grad_all(const T* x, const T* dy, T* dx, T* y, int64_t n,
                                                     int kind) {

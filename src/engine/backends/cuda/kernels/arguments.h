@@ -1,4 +1,5 @@
-// Arguments that kernels take by value, the same for the host and for a GPU.
+// Structs and limits that the CUDA kernels share with the host code that launches them. A kernel takes its struct by
+// value.
 #pragma once
 
 #ifndef __CUDACC_RTC__
@@ -7,232 +8,240 @@
 
 namespace hone::cuda {
 
-constexpr int kBlock = 256;  // threads of a block, where a kernel says nothing else
-constexpr int kWarp = 32;
-constexpr int kRowThreads = 512;        // at most, of a block that has a whole row
+constexpr int kBlock = 256;             // threads of a block, unless a kernel is for another number
+constexpr int kWarp = 32;               // lanes of a warp
+constexpr int kRowThreads = 512;        // the most threads of a block that works on a whole row
 constexpr int kScattered = 4 * kBlock;  // columns of a block of scatter_add_rows
-// Elements of a block's turn, where a kernel goes over all: a thread's loads are of 16 bytes.
+// Elements that a block of an elementwise kernel handles in one turn of its loop. Each thread then loads 16 bytes at a
+// time.
 constexpr int kMapped = 16 * kBlock;
 
-// A tensor of up to eight dimensions, seen with other strides: element i of the shape is at first +
-// the sum of its indices times `stride`, all in elements.
+// A view of a tensor, of up to eight dimensions. The element at indices (i0, i1, ..) is at address
+// first + i0 * stride[0] + i1 * stride[1] + .., in elements.
 struct Strided {
   int rank = 0;
   int64_t first = 0;
   int64_t size[8] = {}, stride[8] = {};
 };
 
-constexpr int kNoActivation = -1;  // else a kind of activations.cuh
-// m x k by k x n. Operands are read with strides, so that either may be transposed, and rounded
-// first: 1 to bf16, 2 to f16. row_z: from a row of results to the next.
+constexpr int kNoActivation = -1;  // no activation; others are numbered by activations.cuh
+// A product z = x y of matrices [m,k] and [k,n]. Element (i, l) of x is at i * row_x + l * column_x, and y has the same
+// form, so each may be transposed. row_z: elements from a row of z to the next.
 struct Product {
   int64_t m, n, k;
   int64_t row_x, column_x, row_y, column_y, row_z;
-  int round;
-  int act;
+  int round;  // x and y are rounded first: 0 not at all, 1 to bf16, 2 to f16
+  int act;    // the activation's number, or kNoActivation
 };
 
-// bitsandbytes' numbers of 8 bits (base/core/dynamic_map.h).
+// The numbers of bitsandbytes' 8-bit codes (base/core/dynamic_map.h).
 struct Map {
   float of[256];
 };
-// torchao's numbers of 4 bits and their bounds (base/core/dynamic_map.h).
+// The numbers of torchao's 4-bit codes, in ascending order, and the bounds between them (base/core/dynamic_map.h).
 struct FourBits {
   float of[16], above[15];
 };
-// The codes of a scheme of 4 bits (engine/ops/block_schemes.h).
+// The numbers of the codes of a 4-bit scheme (engine/ops/block_schemes.h).
 struct Codes {
   float of[16];
 };
+// A quantized matrix: n elements in rows of `columns`. scaled: the elements that share a scale; 0: those of a row.
 struct Scaled {
-  int64_t n, columns, scaled;  // scaled 0: a scale for each row
+  int64_t n, columns, scaled;
 };
 
-// Types of elements, where a kernel is for several.
+// The element type of an operand, for kernels that support several.
 enum class Element : int { f64, f32, bf16, f16 };
 
-// conv2d, or its gradient by the input (`back`), as a product: rows are pixels of the images that are written, columns
-// channels of a group, and the sum is over taps and channels of the images that are read. The weight is
-// [groups * columns, kernel_h * kernel_w, inner]. A gradient has the rows of one phase in each z of its grid: pixels
-// (i stride_h + phase, j stride_w + phase), which meet the same taps.
+// conv2d, or with `back` its gradient by the input, as a matrix product. Rows of the result are pixels of the images
+// that are written, columns are channels of a group, and sums are over taps (kernel positions) and channels of the
+// images that are read. The weight is [groups * columns, kernel_h * kernel_w, inner]. A gradient with strides is
+// computed in phases, one for each z of the grid: those pixels (i * stride_h + a, j * stride_w + b) that meet the same
+// taps.
 struct Conv {
   int images;
-  int from_h, from_w, from_channels;  // what is read
-  int to_h, to_w, to_channels;        // what is written
-  int groups, inner, columns;         // channels of a group that are read, and written
+  int from_h, from_w, from_channels;  // the images that are read
+  int to_h, to_w, to_channels;        // the images that are written
+  int groups, inner, columns;         // inner, columns: channels of a group that are read, written
   int kernel_h, kernel_w, stride_h, stride_w, top, left, dilation_h, dilation_w;
   bool back;
-  int round;             // f32 operands on cores without tensors: as in Product
-  Element bias, result;  // result: also of what it is added to
+  int round;             // without tensor cores: f32 operands are rounded as in Product
+  Element bias, result;  // result: the type of the result, and of the tensor that is added to it
 };
-// Rows and columns of a block's tile, and what it multiplies at a time.
+// Rows and columns of the tile of the result that a block computes, and terms of the sum that it adds at a time.
 constexpr int kConvRows = 128, kConvColumns = 64, kConvDepth = 32;
-// conv2d_grad_weight: rows are taps and channels of a group that are read, columns those of the gradient, sums are over
-// the positions of the windows, in parts of `part_positions`.
+// conv2d_grad_weight as a matrix product. Rows of the result are taps and channels of a group of the images, columns
+// are channels of a group of the gradient. Sums are over the positions of the windows, in parts of `part_positions`.
 struct ConvParts {
   Conv of;  // the forward convolution
   int64_t positions, part_positions;
 };
-// The order of a weight's elements in memory: [outer, rows, columns] becomes [outer, columns, rows].
+// The transposition of a weight in memory from [outer, rows, columns] to [outer, columns, rows].
 struct Turned {
   int64_t outer, rows, columns;
 };
-// By channel: places of a thread beside each other in a row of an image, and taps.
+// Depthwise convolutions: pixels of a row that a thread computes, and taps that it holds.
 constexpr int kConvSpan = 4, kConvTaps = 8;
 
-// Sums over rows of a matrix by column, and what is done with them. A block has `lanes` threads of kSummedColumns
-// columns each beside each other, and kBlock / lanes rows at a time. Rows are shared by the blocks along y.
+// Sums over the rows of a matrix, by column, and the batch norms that use them. A thread has kSummedColumns columns; a
+// block has `lanes` threads beside each other, and kBlock / lanes rows at a time. Blocks along y share the rows.
 struct ByColumn {
   int64_t rows, columns;
   int lanes;  // a power of two
   float eps;
   bool relu;
-  Element gamma, sums;  // sums: dgamma and dbeta as an operand
+  Element gamma, sums;  // element types; sums: that of dgamma and dbeta if they are operands
 };
 
-// A rule that updates each element by itself (engine/ops/update_parts.h), with the attributes that
-// it has.
+// An optimizer that updates each element by itself (engine/ops/update_parts.h), with its settings.
 enum class Rule { adamw, sgd, adagrad, rmsprop, lion };
 struct Update {
   Rule rule;
   double beta1, beta2, eps, momentum, dampening, lr_decay, alpha;
-  double decay;  // of this tensor
+  double decay;  // weight decay of this tensor
   bool l2, huggingface, nesterov;
-  bool trust_clip;      // of LAMB
-  bool stochastic;      // weights in bf16 are rounded at random,
-  uint64_t key, first;  // by this key; `first`: the place of the first element in its tensor
+  bool trust_clip;      // LAMB: the trust ratio is at most 1
+  bool stochastic;      // bf16 weights are rounded at random, by `key`
+  uint64_t key, first;  // first: number of the first element in its tensor, for the random numbers
 };
 
-// A tensor that is updated, its states and their new versions; addresses are those of the device.
+// A tensor to update, with device addresses.
 struct UpdateTensor {
-  const void *p, *g, *states[3];
-  void *new_p, *new_states[3];
-  void* copy;  // of new_p in 16 bits, or null; of those that are halved: the lower halves of new_p
-  int64_t size;
-  double decay;
+  const void *p, *g, *states[3];  // weights, gradient, states
+  void *new_p, *new_states[3];    // new versions; may be the same addresses
+  // Receives new_p in 16 bits, or null. For a halved tensor (Updates::halved): the lower halves of new_p.
+  void* copy;
+  int64_t size;         // elements
+  double decay;         // weight decay
   uint64_t key, first;  // as in Update
-  int64_t first_block;  // that has elements of it
+  int64_t first_block;  // the first block of the grid that works on this tensor
 };
-// Several of them in one launch: a block has kUpdated elements of one. Arguments have 4 KiB at
-// most.
+// The most tensors of one launch, because arguments may have 4 KiB; and the elements of a tensor that a block updates.
 constexpr int kMostUpdated = 32, kUpdated = 64 * kBlock;
 static_assert(kMostUpdated <= 32);
 struct Updates {
   Update rule;
-  int count;
-  bool copies_f16;  // else bf16
-  uint32_t
-      halved;  // bit k: p and new_p of tensor k are halves (engine/graph/halves.h), of which the upper ones are there
+  int count;        // tensors in `of`
+  bool copies_f16;  // copies are f16, else bf16
+  // Bit k: tensor k is f32 that is stored as two arrays of 16-bit halves (engine/graph/halves.h). p and new_p are then
+  // the addresses of the upper halves.
+  uint32_t halved;
   UpdateTensor of[kMostUpdated];
 };
 static_assert(sizeof(Updates) + 4 * sizeof(void*) <= 4096);
 
-// x [rows,inner] times a weight of `columns` rows of `inner` elements, as it is stored: i8 with a scale for each
-// column, 4 bits or i8 with scales beside them (Scaled), blocks that hold their scales (blocks.cuh's Format), or floats.
+// A linear of at most kMostFewRows rows: x [rows, inner] times the transpose of a weight [columns, inner] in the form
+// in which it is stored.
 constexpr int kMostFewRows = 16;
+// i8: i8 with a scale for each column of the result. scaled: 4-bit codes or i8, with scales in another operand
+// (Scaled). blocks: blocks that contain their scales (Format of blocks.cuh). floats: a type of Element.
 enum class StoredForm : int { i8, scaled, blocks, floats };
 struct FewRows {
   int64_t columns, inner;
   int rows;
   StoredForm form;
-  int format, block, bytes;   // of blocks
-  int64_t scaled;             // elements that share a scale; 0: a row
-  Element stored;             // of floats
-  Element x, z, bias, scale;  // as they are kept; scale: that of i8
-  Element rounded, weight;    // what x and the weight are rounded to; f32: nothing
+  int format, block, bytes;   // blocks: the Format, elements of a block, bytes of a block
+  int64_t scaled;             // scaled: elements that share a scale; 0: those of a row
+  Element stored;             // floats: the weight's type
+  Element x, z, bias, scale;  // types in memory; scale: that of the scales of i8
+  Element rounded, weight;    // x is rounded to `rounded`, the weight to `weight`; f32: not rounded
 };
 
-// Tensors whose squares are summed, several in one launch: a block has kSquared elements of one.
+// A tensor whose squares are summed. One launch sums several; each block sums kSquared elements of one tensor.
 struct SquareTensor {
   const void* x;
-  int64_t size;
-  int first_block;
+  int64_t size;     // elements
+  int first_block;  // the first block of the launch that works on this tensor
   Element type;
 };
 constexpr int kMostSquared = 168, kSquared = 64 * kBlock;
 struct Squares {
-  int count, blocks;             // of this launch
-  int first_tensor, first_part;  // those before it
+  int count, blocks;             // tensors and blocks of this launch
+  int first_tensor, first_part;  // tensors and blocks of the launches before this one
   SquareTensor of[kMostSquared];
 };
 static_assert(sizeof(Squares) + 2 * sizeof(void*) <= 4096);
 
-// layer_norm, rms_norm and their gradients, with the types of what they read and write. A block has
-// `threads` of a row in x, and rows in y.
+// layer_norm, rms_norm and their gradients. A block has several rows (blockDim.y) with blockDim.x threads each.
 struct Norm {
   int64_t rows;
   int columns;
   float eps;
-  Element x, gamma, y;      // y: of the result, and its gradient
-  Element dsum, dx;         // of a gradient
-  bool is_layer, has_beta;  // else rms_norm
-  bool has_sums;            // a gradient sums the rows of dx too
+  Element x, gamma, y;      // types; y: that of the result, and of its gradient
+  Element dsum, dx;         // types of a gradient's operand dsum and result dx
+  bool is_layer, has_beta;  // is_layer: layer_norm, else rms_norm
+  bool has_sums;            // the gradient also sums dx over its rows
 };
-// Columns that a thread has beside each other, and most rows of a block.
+// Adjacent columns of a thread of a norm, and the most rows of a block.
 constexpr int kNormed = 8, kMostNormRows = 8;
-constexpr int kTurned = 4;         // pairs of channels of a thread of rope
-constexpr int kSummedColumns = 4;  // of a thread of row_parts
+constexpr int kTurned = 4;         // pairs of channels that a thread of rope rotates
+constexpr int kSummedColumns = 4;  // columns of a thread of row_parts
 
-// The rows of linear_cross_entropy: `columns` logits, from one row to the next `step` of them.
+// The rows of linear_cross_entropy: `columns` logits each. step: elements from a row to the next.
 struct Entropy {
   int64_t rows = 0, columns = 0, step = 0;
-  float smoothing = 0;
+  float smoothing = 0;  // label smoothing
   Element bias = Element::f32;
   bool has_gradients = false;
-  bool keeps_row = false;  // in dynamic shared memory
+  bool keeps_row = false;  // a block keeps its row in dynamic shared memory
 };
 
-// adafactor of a tensor, which is `matrices` of rows x columns; of a vector one row.
+// adafactor of a tensor of `matrices` matrices; a vector is one row.
 struct Factored {
   int64_t matrices, rows, columns;
   double eps, clip_threshold, decay_rate;
-  double decay;          // of this tensor
-  int64_t part_rows;     // of a part of a column's sum
-  int64_t square_parts;  // of the sum of squares
+  double decay;          // weight decay of this tensor
+  int64_t part_rows;     // rows of a part of the sums by column
+  int64_t square_parts;  // number of parts of the sum of squares
 };
 
-// apollo_adamw of a matrix and of the product of its gradient. A channel that has a scale is a row or a column.
+// apollo_adamw of a matrix [rows, columns], whose gradient is projected to [low_rows, low_columns]. by: each row, each
+// column or the whole matrix has a learning-rate scale of its own.
 struct Apollo {
   enum class By : int { rows, columns, all } by;
   int64_t rows, columns, low_rows, low_columns;
   double beta1, beta2, eps, decay;
-  double scale;   // the root of attribute scale
-  int64_t parts;  // of the sum of squares
+  double scale;   // the square root of attribute `scale`
+  int64_t parts;  // number of parts of the sum of squares
 };
 
-// gated_delta_rule and its gradient: heads of values and of keys, and their sizes.
+// gated_delta_rule and its gradient. keys, values: channels of a head of keys and of a head of values.
 struct DeltaRule {
   int64_t tokens, segments, heads, key_heads, keys, values;
 };
-constexpr int kDeltaChunk = 16;  // tokens whose states the gradient makes again together
+constexpr int kDeltaChunk = 16;  // tokens whose states the gradient recomputes together
 
-// attention and attention_grad, whose attributes it has (engine/ops/attention.cc).
+// attention and attention_grad, with their attributes (engine/ops/attention.cc).
 struct Attention {
-  int64_t tq, tk;                        // packed tokens
+  int64_t tq, tk;                        // number of packed queries and keys
   int64_t row_q, row_k, row_v, row_out;  // elements from a token to the next
-  int64_t window, reach;                 // 0: none
-  int64_t table_columns, page;           // pages of a segment, tokens of a page
-  uint64_t place;                        // dropout: the hash of its key
-  uint32_t threshold;
-  float kept, scale;
-  int heads, kv_heads, size, segments;
+  int64_t window, reach;                 // 0: no window, no bias
+  int64_t table_columns, page;           // paged: pages of a segment, tokens of a page
+  uint64_t place;                        // dropout: hash of the op's name for its random key
+  uint32_t threshold;                    // dropout: words below it are dropped
+  float kept, scale;                     // kept: factor of the probabilities that are not dropped
+  int heads, kv_heads, size, segments;   // size: channels of a head
   bool causal;
-  // In 16 bits (flash_*.cuh):
-  int group;        // segments that begin in the last `group` tokens give their tiles by turns
-  int bit_columns;  // tiles of keys of a segment, at most, whose dropout goes from dq to dk/dv as bits
+  // The members below are for operands in bf16 and f16 (flash_*.cuh).
+  int group;  // tiles of the segments that begin in the last `group` tokens are interleaved
+  // dq passes its dropout to dk/dv as bits. Room for this number of tiles of keys of a segment.
+  int bit_columns;
 };
 // Heads of a block of paged_attention.
 constexpr int kPagedHeads = 4;
-// Tokens of a tile; queries of a gradient have smaller ones.
+// Tokens of a tile of queries, of a tile of queries in the gradient, and of a tile of keys.
 constexpr int kQueryTile = 64, kBackTile = 32, kKeyTile = 32;
-// The same on tensor cores, with four warps in a block.
+// On tensor cores: threads of a block, tokens of a tile, tokens of a tile of queries in the gradient.
 constexpr int kFlashBlock = 128, kFlashTile = 64, kFlashBackTile = 32;
-// Channels of heads whose gradient sums its rows where there is dropout: those of 128 leave no registers for it.
+// The most channels of a head whose gradient kernel can sum rows if there is dropout; heads of 128 channels leave too
+// few registers.
 constexpr int kMostSummedWithDropout = 64;
-// Floats from a row to the next of a tile of gradients of scores: rows begin eight banks apart.
+// Floats from a row to the next in a tile of gradients of scores. Rows then begin eight banks of shared memory apart.
 constexpr int kBiasStep = 72;
 #ifndef __CUDACC_RTC__
-// Dynamic shared memory: tiles of `size` channels, and one or two of pairs.
+// Bytes of dynamic shared memory of the attention kernels, for heads of `size` channels: tiles of queries and keys, and
+// one or two tiles of scores.
 constexpr int attention_bytes(int size) {
   return 4 * ((kQueryTile + kKeyTile) * (size + 1) + kQueryTile * (kKeyTile + 1));
 }
@@ -246,7 +255,7 @@ constexpr int warp_attention_back_bytes(int size) {
   return 2 * 2 * (kFlashTile + kFlashBackTile) * (size + 8) +
          4 * kFlashTile * (kFlashBackTile + 1) + kFlashTile * kFlashBackTile;
 }
-// In 16 bits: tiles of queries, and two of keys and of values.
+// For operands in bf16 and f16: one tile; the forward pass has one of queries, two of keys and two of values.
 constexpr int flash_tile_bytes(int size) { return 2 * kFlashTile * size; }
 constexpr int flash_bytes(int size) { return 5 * flash_tile_bytes(size); }
 constexpr int flash_back_q_bytes(int size, bool bias) {

@@ -1,11 +1,12 @@
-// Tensors in 8 bits and weights in few bits (engine/ops/block_schemes.h, docs/formats/gguf.md).
+// Quantizes and dequantizes bitsandbytes' 8-bit and torchao's 4-bit numbers, and dequantizes weights
+// (engine/ops/block_schemes.h, docs/formats/gguf.md).
 #pragma once
 
 #include "engine/backends/cuda/kernels/kernel.cuh"
 
 namespace hone::cuda {
 
-// The largest magnitude of a block of 256 elements, a thread for each.
+// The largest magnitude of a block of 256 elements. Each of 256 threads has one element.
 __device__ __forceinline__ float largest_of_block(float x) {
   return reduce_block(fabsf(x), [](float a, float b) { return b > a ? b : a; });
 }
@@ -110,7 +111,7 @@ __device__ __forceinline__ int six_bits(const uint8_t* p, int group, bool minimu
   return (p[group % 4 + 8] >> (minimum ? 4 : 0) & 15) | p[j] >> 6 << 4;
 }
 
-// Element i of a block at b.
+// Element i of the block at b, dequantized.
 __device__ float element_of(int format, const uint8_t* b, int i) {
   const auto low_then_high = [&](int at) { return b[at + i % 16] >> (i < 16 ? 0 : 4) & 15; };
   const auto fifth = [&](int at) { return (b[at + i / 8] >> i % 8 & 1) << 4; };

@@ -1,11 +1,11 @@
-// Elements whose type is an argument, and the columns of a matrix that a thread has beside each other.
+// Access to elements whose type is a run-time argument, and to the adjacent columns of a matrix that a thread has.
 #pragma once
 
 #include "engine/backends/cuda/kernels/kernel.cuh"
 
 namespace hone::cuda {
 
-// Element i of a tensor of such a type.
+// Element i of a tensor of this type: f32, bf16 or f16.
 __device__ __forceinline__ float element_at(const void* from, Element type, int64_t i) {
   return type == Element::bf16  ? wide(static_cast<const bf16*>(from)[i])
          : type == Element::f16 ? wide(static_cast<const f16*>(from)[i])
@@ -20,7 +20,8 @@ __device__ __forceinline__ void put_element(void* to, Element type, int64_t i, f
     static_cast<float*>(to)[i] = x;
 }
 
-// kSummedColumns columns from `first` on. whole: all are there, at addresses of packs.
+// kSummedColumns adjacent columns from `first` on, of a matrix with `channels` columns. whole: all of them exist, and
+// their addresses are aligned for packs.
 struct ColumnPack {
   int64_t first, channels;
   bool whole;
@@ -45,7 +46,7 @@ struct ColumnPack {
     for (int e = 0; e < kSummedColumns; ++e)
       if (first + e < channels) to[e] = Narrow<T>::of(v[e]);
   }
-  // The same of tensors of such a type, whose elements from `at` on are these columns.
+  // get() and put() for a tensor of this type, in which element `at` is column `first`.
   __device__ __forceinline__ void get_from(float (&v)[kSummedColumns], const void* from,
                                            Element type, int64_t at) const {
     if (type == Element::f32)

@@ -1,7 +1,7 @@
-// batch_norm, its gradient, column_moments and affine_channels (engine/ops). Everything is computed in f32. Statistics of
-// columns are made of parts, which are then joined in order: their number depends on the shape alone. The variance
-// of a part is that around a row of its own (Chan, Golub, LeVeque 1983, "Algorithms for computing the sample variance",
-// for shifts and for joining), so that one read of x is enough.
+// batch_norm, its gradient, column_moments and affine_channels (engine/ops). Everything is computed in f32. Statistics
+// of columns are computed in parts, which are then joined in order; their number depends on the shape alone. The
+// variance of a part is computed around one of its own rows, so that one read of x is enough (shifting and joining:
+// Chan, Golub, LeVeque 1983, "Algorithms for computing the sample variance").
 #pragma once
 
 #include "engine/backends/cuda/kernels/column_packs.cuh"
@@ -24,13 +24,13 @@ struct ColumnThread {
   }
   __device__ __forceinline__ bool is_there() const { return pack.first < pack.channels; }
 };
-// Rows that count: operand `rows`, or all.
+// The number of rows to use, the first ones: *rows, or all if that is null.
 __device__ __forceinline__ int64_t counted_rows(const ByColumn& c, const int32_t* rows) {
   return rows != nullptr && *rows < c.rows ? *rows : c.rows;
 }
 __device__ __forceinline__ float relu_of(float x) { return x <= 0 ? 0.0f : x; }  // NaN stays
 
-// The number of elements, their mean, and the sum of the squares of what they differ from it by.
+// The number of elements, their mean, and the sum of the squared distances from the mean.
 struct Moments {
   float count, mean, squares;
   __device__ __forceinline__ void join(const Moments& other) {
@@ -112,8 +112,8 @@ HONE_KERNEL(join_moments, const Moments* parts, float* mean, float* variance, in
   }
 }
 
-// y = (x - mean) gamma / sqrt(variance + eps) + beta + residual, which may be null; y may be x or residual. kept_mean and
-// kept_variance, or null: the same once more.
+// y = (x - mean) * gamma / sqrt(variance + eps) + beta + residual. residual may be null; y may be x or residual.
+// kept_mean, kept_variance: receive copies of mean and variance, or null.
 template <class T, class Y>
 __device__ __forceinline__ void batch_norm(const T* x, const void* gamma, const void* beta,
                                            const float* mean, const float* variance,
@@ -287,7 +287,7 @@ __device__ __forceinline__ void batch_norm_grad(const GradientRows<T, Y>& rows_o
   }
 }
 
-// y = x scale + shift, which may be null; y may be x.
+// y = x * scale + shift, by column. shift may be null. y may be x.
 template <class T, class Y>
 __device__ __forceinline__ void affine_channels(const T* x, const void* scale, const void* shift,
                                                 Y* y, const ByColumn& c) {

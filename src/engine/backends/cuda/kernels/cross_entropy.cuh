@@ -1,4 +1,5 @@
-// The rows of linear_cross_entropy (engine/ops/linear_cross_entropy.cc), a block of kRowThreads for each.
+// The loss and the gradient of the logits of linear_cross_entropy (engine/ops/linear_cross_entropy.cc). A block of
+// kRowThreads threads computes a row.
 #include "engine/backends/cuda/kernels/kernel.cuh"
 
 namespace hone::cuda {
@@ -93,7 +94,8 @@ struct Logits {
   }
 };
 
-// logits [rows,step], of which `columns` count. The gradient goes to d, which may be where they are.
+// logits: [rows, step], of which the first `columns` are used. The gradient is written to d, which may be the same
+// address.
 template <class L, class D>
 __device__ __forceinline__ void cross_entropy_rows(const L* logits, const void* bias,
                                                    const int32_t* labels, const float* scale,

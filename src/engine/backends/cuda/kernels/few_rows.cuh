@@ -1,20 +1,20 @@
-// Products of few rows with a weight as it is stored: in blocks, i8 with a scale for each column, or floats of another
-// type than x (linear of engine/ops). A warp for each column of the result, whose weights are a row of the payload: they are read once, for
-// all rows of x, and no copy of the weight is made.
+// Products of few rows (the op linear) with a weight in the form in which it is stored: in blocks, i8 with a scale for
+// each column, or floats whose type differs from that of x. A warp computes a column of the result, whose weights are a
+// row of the payload. They are read once for all rows of x; the weight is not copied.
 #include "engine/backends/cuda/kernels/blocks.cuh"
 #include "engine/backends/cuda/kernels/column_packs.cuh"
 #include "engine/backends/cuda/kernels/norms.cuh"
 
 namespace hone::cuda {
 
-// Where the weight and its scales are; absent ones are null.
+// The addresses of the weight and its scales; null for those that the form does not have.
 struct StoredWeight {
   const uint8_t* payload;
   const void* scales;  // f32, or of another type for i8
   const uint8_t* codes_of_scales;
   const float *nested, *offset;
 };
-// Element i of the weight as one row.
+// Element i of the weight, seen as one row.
 __device__ __forceinline__ float stored_at(const StoredWeight& w, const FewRows& f, int64_t i,
                                            const Codes& codes, const Map& map) {
   if (f.form == StoredForm::i8) return static_cast<int8_t>(w.payload[i]);

@@ -1,5 +1,6 @@
-// The kernels of attention in 16 bits, by warps (flash_attention_*) and by warp groups (wg_attention_*: sm_90a; the
-// emulator gives them the same code): names say the pass, the type, channels of the head, dropout, bias.
+// The kernels of attention with operands in bf16 or f16: flash_attention_* multiply by warps, wg_attention_* by warp
+// groups (sm_90a; in the emulator both have the same code). Their names contain the pass, the type, the channels of a
+// head, dropout and bias.
 #pragma once
 
 #include "engine/backends/cuda/kernels/flash_back_kv.cuh"
@@ -14,7 +15,7 @@ namespace hone::cuda {
 #define HONE_IN_FLASH(...)  // such a kernel is never launched there
 #endif
 
-// forward, back_q, back_kv: blocks of a multiprocessor, which limit registers.
+// forward, back_q, back_kv: the number of blocks that must fit on a multiprocessor, which limits registers.
 #define HONE_FLASH(prefix, By, T, size, drop, is_drop, biased, is_biased, forward, back_q, back_kv)  \
   HONE_FLASH_KERNEL(forward, prefix##_attention_##T##_##size##drop##biased, const T* q, const T* k,  \
                     const T* v, const int32_t* cu_q, const int32_t* cu_k, const int64_t* rng,        \

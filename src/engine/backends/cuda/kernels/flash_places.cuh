@@ -7,21 +7,21 @@
 #ifdef HONE_HAS_FLASH
 namespace hone::cuda {
 
-// A tile of a segment. Tokens outside of all segments are two more segments, before (-1) and after the others, for
-// which the other side has no tokens.
+// A tile of a segment. Tokens outside of all segments count as two more segments, one before (number -1) and one after
+// the others, which have no tokens on the other side (keys for a tile of queries, and queries for a tile of keys).
 struct FlashPlace {
-  int first, count;              // the segment's tokens, of which this is a tile,
-  int other_first, other_count;  // and those of the other side
-  int tile, segment;
+  int first, count;              // the segment's first token and number of tokens on this side
+  int other_first, other_count;  // those on the other side
+  int tile, segment;             // number of the tile in the segment, number of the segment
 };
 
 // The sum, or the largest, of a number of each lane.
 __device__ __forceinline__ int add_lanes(int x) { return __reduce_add_sync(kAllLanes, x); }
 __device__ __forceinline__ int most_of_lanes(int x) { return __reduce_max_sync(kAllLanes, x); }
 
-// Tiles of segments whose lanes are `members` in order of their numbers: all tiles 0 of the segments, then 1, ... (from
-// the largest number on if kDown). `mine`: tiles of this lane's segment, `index`: of the tile, which gets its
-// number and the lane of its segment.
+// Finds tile number `index` in the interleaved order of the segments whose lanes are in `members`: tile 0 of all these
+// segments, then tile 1 of all, and so on; from the last tile down if kDown. mine: the number of tiles of this lane's
+// segment. Sets `tile`, the number of the tile in its segment, and `of_lane`, the segment's lane.
 template <bool kDown>
 __device__ __forceinline__ void take_by_turns(int index, unsigned members, int mine, int& tile,
                                               int& of_lane) {
@@ -45,11 +45,12 @@ __device__ __forceinline__ void take_by_turns(int index, unsigned members, int m
   tile = low;
 }
 
-// Tile `index` among the tiles of kFlashTile tokens of all segments; false: there are fewer. All lanes of a warp call
-// it. `starts`, `total`: of this side, `others`: of the other side. Tiles of a segment come from the last (kDown)
-// or the first on, longest first. Segments that begin in the last `group` tokens give theirs by turns: of the
-// blocks that run last, those with most work come first. Other segments come one by one, as their keys then are
-// in the cache.
+// Finds tile number `index` among the tiles of kFlashTile tokens of all segments; false: there are fewer. All lanes of
+// a warp must call it. starts, total: the first tokens of the segments, and the number of tokens, on this side. others:
+// the first tokens on the other side. Tiles of a segment are in descending order if kDown, else ascending, so that
+// those with the most work come first. Segments follow each other, so that their keys stay in the cache. Segments that
+// begin in the last `group` tokens are interleaved: their blocks run last, and those with the most work must start
+// first.
 template <bool kDown>
 __device__ __forceinline__ bool find_place(FlashPlace& place, int index, const int32_t* starts,
                                            int total, const int32_t* others, int segments,

@@ -1,6 +1,6 @@
-// gated_delta_rule and its gradient (engine/ops), token by token in f32. The columns of a state change apart from
-// each other: a block holds kWarp of them in shared memory, a lane for each, and the rows of a warp are `warp`,
-// `warp` + kDeltaWarps, ... So a thread reads and writes its own cells of a state alone.
+// gated_delta_rule and its gradient (engine/ops), token by token in f32. The columns of a state are independent of each
+// other. A block holds kWarp columns in shared memory, one for each lane; a warp has rows `warp`, `warp` + kDeltaWarps,
+// and so on. So each thread reads and writes only its own elements of a state.
 #include "engine/backends/cuda/kernels/kernel.cuh"
 
 namespace hone::cuda {

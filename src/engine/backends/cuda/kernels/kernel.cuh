@@ -1,12 +1,13 @@
-// What all kernels share: element types, packs of elements, places of threads, sums of a block. A kernel is
-// HONE_KERNEL(name, arguments) { ... }, or for more registers than 64:
-//   HONE_TILE_KERNEL      up to 128, for kBlock threads
-//   HONE_WARPS_KERNEL     up to 255, for kFlashBlock threads
-//   HONE_FLASH_KERNEL     so many that as many blocks as it says fit, for kFlashBlock threads
-//   HONE_ROW_KERNEL       64, for up to kRowThreads
-//   HONE_WIDE_ROW_KERNEL  up to 128, for up to kRowThreads
-// Its source is compiled for GPUs at run time, and for the CPU by ../emulator/kernels.cc, so it includes nothing
-// of CUDA or of the standard library.
+// The common parts of all kernels: element types, packs of elements, indices of threads, sums of a block. A kernel is
+// declared with HONE_KERNEL(name, arguments) { ... }, or with one of these macros, which set the most registers of a
+// thread:
+//   HONE_TILE_KERNEL      128, for blocks of kBlock threads
+//   HONE_WARPS_KERNEL     255, for blocks of kFlashBlock threads
+//   HONE_FLASH_KERNEL     so that the given number of blocks of kFlashBlock threads fit on a multiprocessor
+//   HONE_ROW_KERNEL       64, for blocks of up to kRowThreads threads
+//   HONE_WIDE_ROW_KERNEL  128, for blocks of up to kRowThreads threads
+// The source is compiled for GPUs at run time, and for the CPU by ../emulator/kernels.cc, so it includes no headers of
+// CUDA or the standard library.
 #pragma once
 
 #ifdef HONE_EMULATED
@@ -32,8 +33,8 @@ using int32_t = int;
 using uint32_t = unsigned;
 using int64_t = long long;
 using uint64_t = unsigned long long;
-// Code is made of the kernels that are wanted: those with a line `#define HONE_WANT_<name> ~, HONE_WANTED`
-// before this text, or all with HONE_EVERY_KERNEL. Others are templates that nobody instantiates.
+// Selects the kernels to compile: those with a line `#define HONE_WANT_<name> ~, HONE_WANTED` before this text, or all
+// if HONE_EVERY_KERNEL is defined. Other kernels become templates without an instance.
 #define HONE_WANTED(...) extern "C" __global__ __VA_ARGS__
 #define HONE_UNWANTED(...) template <int> __global__
 #ifdef HONE_EVERY_KERNEL
@@ -74,7 +75,7 @@ struct alignas(16) Quad {
 struct alignas(8) Pair {
   uint32_t x, y;
 };
-#else  // CUDA's own types: a compiler takes no access to them apart
+#else  // CUDA's own types: the compiler does not split an access to them
 using Quad = uint4;
 using Pair = uint2;
 #endif
@@ -111,7 +112,7 @@ __device__ __forceinline__ bf16 to_bf16(float x) {
   return {static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16)};
 }
 
-// Elements are computed with in `Wide<T>`: float for floats of 16 bits, other types in themselves.
+// Wide<T> is the type in which elements of type T are computed: float for bf16 and f16, else T.
 template <class T>
 struct WideOf {
   using type = T;
@@ -132,7 +133,7 @@ __device__ __forceinline__ T wide(T x) {
   return x;
 }
 
-// The nearest element of type T.
+// Narrow<T>::of(x): x rounded to the nearest number of type T.
 template <class T>
 struct Narrow {
   template <class W>
@@ -155,7 +156,8 @@ struct Narrow<f16> {
   }
 };
 
-// Of a grid of one dimension: for (int64_t i = first_of_all(); i < n; i += all_threads()).
+// The threads of a grid of one dimension share n elements by:
+//   for (int64_t i = first_of_all(); i < n; i += all_threads())
 __device__ __forceinline__ int64_t first_of_all() {
   return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
 }
@@ -163,20 +165,20 @@ __device__ __forceinline__ int64_t all_threads() {
   return static_cast<int64_t>(gridDim.x) * blockDim.x;
 }
 
-// N elements beside each other, which are loaded and stored together.
+// N adjacent elements, which are loaded and stored together.
 template <class T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Pack {
   T of[N];
 };
-// Elements of the larger of two types in 16 bytes, or one.
+// The number of elements of the larger of two types that fit into 16 bytes.
 template <class T, class U>
 constexpr int kPacked = 16 / (sizeof(T) > sizeof(U) ? sizeof(T) : sizeof(U));
 
-// Whether packs that end with such an address are whole: views may begin anywhere.
+// Whether an address is a multiple of 16 bytes, so that packs can be loaded from it. Views may begin at any address.
 __device__ __forceinline__ bool is_whole(const void* at) {
   return reinterpret_cast<uint64_t>(at) % 16 == 0;
 }
-// Stores are written out: a compiler that cannot see an address's alignment any more takes them apart.
+// Stores 16 or 8 bytes with one instruction. The compiler would split the store if it cannot see the alignment.
 #ifdef HONE_EMULATED
 template <class R>
 void put_words(void* to, R words) {
@@ -207,7 +209,7 @@ __device__ __forceinline__ Pack<T, N> get_pack(const T* from) {
   }
   return pack;
 }
-// To global memory.
+// Stores a pack to global memory.
 template <class T, int N>
 __device__ __forceinline__ void put_pack(T* to, const Pack<T, N>& pack) {
   constexpr int kBytes = sizeof(T) * N;
@@ -235,8 +237,9 @@ __device__ __forceinline__ void store(T* to, const W (&x)[N]) {
   put_pack(to, pack);
 }
 
-// Calls pack(i) for N elements from i on, or one(i) for one of those that fill no turn of a block, or of
-// addresses that are not whole. Indices inside of a turn have 32 bits.
+// Covers elements [0, n) in turns of kMapped elements for each block. In whole turns it calls pack(i) for the N
+// elements from i on. In the last, incomplete turn, and if `whole` is false (is_whole() of the addresses), it calls
+// one(i) for each element.
 template <int N, class P, class O>
 __device__ __forceinline__ void for_packs(int64_t n, bool whole, P pack, O one) {
   const int tid = static_cast<int>(threadIdx.x);
@@ -259,7 +262,7 @@ __device__ __forceinline__ float sum_warp(float x) {
   return x;
 }
 
-// f over the values of all kThreads threads of the block, in a fixed order; every thread gets it.
+// Combines the values of all kThreads threads of the block with f, in a fixed order. Every thread gets the result.
 template <int kThreads = kBlock, class T, class F>
 __device__ T reduce_block(T x, F f) {
   __shared__ T of_warp[kThreads / kWarp];
@@ -273,6 +276,7 @@ __device__ T reduce_block(T x, F f) {
   return all;
 }
 
+// The address of element i, in row-major order, of a view.
 __device__ __forceinline__ int64_t place_of(const Strided& s, int64_t i) {
   int64_t at = s.first;
   for (int d = s.rank - 1; d >= 0; --d) {

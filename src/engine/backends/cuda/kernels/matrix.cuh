@@ -155,19 +155,20 @@ __device__ __forceinline__ void load_left(uint32_t (&x)[4], const T* tile, int s
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   load_matrices<false>(x, tile + lane % 16 * step + lane / 16 * 8);
 }
-// The same where rows are its columns.
+// Loads the left side of a product from a tile that stores it transposed.
 template <class T>
 __device__ __forceinline__ void load_left_columns(uint32_t (&x)[4], const T* tile, int step) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   load_matrices<true>(x, tile + (lane % 8 + lane / 16 * 8) * step + lane / 8 % 2 * 8);
 }
-// As the right side: rows are its columns. y[0], y[1]: the first eight; y[2], y[3]: the others.
+// Loads the right side of a product from a tile that stores it transposed. y[0], y[1]: its first eight columns; y[2],
+// y[3]: the other eight.
 template <class T>
 __device__ __forceinline__ void load_right_rows(uint32_t (&y)[4], const T* tile, int step) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   load_matrices<false>(y, tile + (lane % 8 + lane / 16 * 8) * step + lane / 8 % 2 * 8);
 }
-// The same where rows are its rows.
+// Loads the right side of a product from a tile that stores it as it is.
 template <class T>
 __device__ __forceinline__ void load_right(uint32_t (&y)[4], const T* tile, int step) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;

@@ -5,6 +5,7 @@
 
 namespace hone::cuda {
 
+// CUDA C++, with all headers included. It lives as long as the process.
 std::string_view kernel_source();
 
 }  // namespace hone::cuda

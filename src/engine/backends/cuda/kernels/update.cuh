@@ -1,7 +1,7 @@
-// Updates of weights by rules for each element by itself (engine/ops/update_parts.h), of many tensors in a
-// launch; those whose states are codes have one each. Scalars are read on the device, so the step needs no
-// word of the host. Operations and their order are those of the CPU's kernels
-// (engine/backends/cpu/kernels/optimizer_steps.simd.h): bits are the same wherever an update runs.
+// The optimizers that update each element by itself (engine/ops/update_parts.h). One launch updates many tensors; with
+// quantized states, one tensor. Scalars are read from device memory, so a step needs no data from the host. Operations
+// and their order are those of the CPU's kernels (engine/backends/cpu/kernels/optimizer_steps.simd.h), so the bits are
+// the same.
 #include "engine/backends/cuda/kernels/blocks.cuh"
 #include "engine/backends/cuda/kernels/kernel.cuh"
 #include "engine/backends/cuda/kernels/philox.cuh"
@@ -152,8 +152,8 @@ __device__ __forceinline__ bf16 weight_of<bf16>(float x, const Update& u, int64_
                       : to_bf16(x);
 }
 
-// Weights that are kept as halves (engine/graph/halves.h). The lower ones are as far from the upper ones in the old version as
-// in the new one, which has both addresses.
+// Weights that are stored as halves (engine/graph/halves.h). UpdateTensor has both addresses of the new version alone;
+// in the old version the lower halves have the same distance from the upper ones.
 __device__ __forceinline__ float number_of_halves(uint16_t upper, uint16_t lower) {
   const uint32_t low = lower;
   return __uint_as_float((static_cast<uint32_t>(upper) << 16) + low - ((low & 0x8000) << 1));

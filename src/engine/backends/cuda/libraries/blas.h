@@ -1,6 +1,6 @@
-// cuBLASLt as far as hone calls it: a table of functions, filled from the library or by a library
-// that is emulated. Names, arguments and values are those of NVIDIA's cuBLAS documentation (chapter
-// cuBLASLt); the toolkit's headers are not needed.
+// The part of cuBLASLt, NVIDIA's library of matrix products, that hone calls: a table of functions,
+// filled from the library or by an emulated library. Names, arguments and values are those of NVIDIA's
+// cuBLAS documentation (chapter cuBLASLt); the toolkit's headers are not needed.
 #pragma once
 
 #include <functional>
@@ -30,8 +30,9 @@ enum cublasLtMatmulDescAttributes_t : int {
   CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE = 13,
   CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE = 26,
 };
-// Their bits: an epilogue has several. GELU is the one by tanh; DGELU multiplies by its slope at AUX, and BGRAD
-// sums what the product makes into the bias.
+// Bits that an epilogue combines. BIAS adds a bias. GELU applies the tanh form of gelu. AUX: a further matrix AUX is
+// written before GELU. DGELU multiplies the product by the derivative of gelu at AUX, which is then read. BGRAD writes
+// the sums of the result over its rows to the bias pointer.
 enum cublasLtEpilogue_t : int {
   CUBLASLT_EPILOGUE_DEFAULT = 1,
   CUBLASLT_EPILOGUE_BIAS = 4,
@@ -53,7 +54,7 @@ enum cublasLtMatmulPreferenceAttributes_t : int {
   CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES = 7,
   CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES = 8,
 };
-// The type in which parts of a sum over k are added: that of the computation.
+// Partial sums over k are added in the type of the computation.
 constexpr uint32_t CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE = 2;
 struct cublasLtMatmulAlgo_t {
   uint64_t data[8];
@@ -77,37 +78,41 @@ struct Blas {
 #undef HONE_BLAS
 };
 
-// The library at HONE_CUBLASLT, else the newest that the system's loader finds and that is not
-// newer than this major version (0: any). Error H1345.
+// Loads the library at the path HONE_CUBLASLT, else the newest version that the system's loader finds. newest_major:
+// later major versions are skipped; 0: none is. Error H1345: the library is missing or lacks a function.
 Result<Blas> load_blas(int newest_major = 0);
 
-// z = x y + bias + onto of row-major matrices: x [m,k] (trans_x: [k,m]), y [k,n] (trans_y: [n,k]),
-// z [m,n], bias [n], onto [m,n]. x and y have one type; sums are in f32, or in f64 for f64. gelu:
-// its gelu by tanh; keeps_pre: with `pre` [m,n], that of which it is. slope: z = x y f'(pre) with the slope of that gelu;
-// sums: `bias` is a result, the sums of the rows of z in its type.
+// A matrix product z = x y + bias + onto of row-major matrices: x [m,k] (trans_x: [k,m]), y [k,n]
+// (trans_y: [n,k]), z [m,n], bias [n], onto [m,n]. Sums over k are in f32, or in f64 if x is f64.
 struct LibraryProduct {
-  cudaDataType type, result;
+  cudaDataType type, result;  // type: of x and y. result: of z, bias, onto and pre
   bool trans_x = false, trans_y = false, has_bias = false, has_onto = false;
+  // gelu: z is the tanh form of gelu of the sum. keeps_pre: the sum before the gelu is written to `pre` [m,n].
   bool gelu = false, keeps_pre = false;
+  // slope: z = (x y) * gelu'(pre), with the derivative of the tanh form; `pre` [m,n] is read. sums: `bias` is not read
+  // but written, with the sums [n] of z over its rows.
   bool slope = false, sums = false;
   int64_t m = 0, n = 0, k = 0, batches = 1;
-  // Elements from a row to the next of x, y and z as they are stored; 0: those of a row. One matrix.
+  // Elements from a row of x, y and z to the next, as the matrix is stored; 0: rows without gaps. For batches == 1.
   int64_t step_x = 0, step_y = 0, step_z = 0;
-  int64_t workspace_bytes = 0;  // that may be used
-  int64_t alignment = 1;        // of all addresses, in bytes
+  int64_t workspace_bytes = 0;  // limit for the workspace
+  int64_t alignment = 1;        // every address is a multiple of this number of bytes
 
-  std::string text() const;  // one for each product: "bf16 f32 n t 512 x 768 x 3072 ..."
+  // A key that differs for every product: "14 0 nt 512 x 768 x 3072 by 1, ..." (type, result, n or t for trans_x and
+  // trans_y, m x k x n, batches, options).
+  std::string text() const;
 };
 
-// The algorithms of products, kept in a file: what is chosen once is used again, so a run that is
-// resumed has the same bits. One for each GPU and version of the library.
+// The chosen algorithms of products, by LibraryProduct::text(). They are kept in a file and used again, so
+// a resumed run has the same bits. A file is for one GPU model and one version of the library.
 class Algorithms {
  public:
-  // In memory alone.
+  // Keeps the algorithms in memory only.
   Algorithms() = default;
-  // Reads the file and skips incomplete lines. New entries are appended.
+  // Reads the file and skips incomplete lines. add() appends to the file.
   explicit Algorithms(std::string path);
-  const cublasLtMatmulAlgo_t* find(const std::string& product) const;
+  const cublasLtMatmulAlgo_t* find(const std::string& product) const;  // null: none is kept
+  // A file that cannot be written is logged, and is not an error.
   void add(const std::string& product, const cublasLtMatmulAlgo_t& algorithm);
 
  private:
@@ -115,8 +120,10 @@ class Algorithms {
   std::map<std::string, cublasLtMatmulAlgo_t, std::less<>> all_;
 };
 
+// A handle of the library for the current CUDA context. Copies share the handle; the last one destroys it.
 class LtHandle {
  public:
+  // Error H1342: cublasLtCreate fails.
   static Result<LtHandle> open(const Blas& blas);
   const Blas& blas() const { return *blas_; }
   cublasLtHandle_t get() const { return handle_.get(); }
@@ -128,21 +135,24 @@ class LtHandle {
 };
 
 class LtProduct;
-// Seconds of a product with its algorithm on the device.
+// Runs a product with its algorithm on the GPU and returns the seconds that it takes.
 using ProductTimer = std::function<Result<double>(const LtProduct&)>;
 
-// A product whose algorithm is chosen: the one that is kept, else the fastest by `timer` of those
-// that the library proposes, or its first without a timer. Error H1342: the library has none.
+// A product with a chosen algorithm.
 class LtProduct {
  public:
+  // Chooses the algorithm: the one in `kept`; else the fastest of the library's proposals by `timer`, or its first
+  // proposal if there is no timer. Adds the choice to `kept`. Error H1342: the library fails, or has no algorithm.
   static Result<LtProduct> make(const LtHandle& handle, const LibraryProduct& p, Algorithms& kept,
                                 const ProductTimer& timer = {});
-  // The operands of a product; null: it has no such operand. `bias` is written if the product sums.
+  // Device addresses; null for operands and results that the product does not have. `bias` is written if
+  // LibraryProduct::sums is set.
   struct Operands {
     const void *x = nullptr, *y = nullptr, *bias = nullptr, *onto = nullptr;
     void *z = nullptr, *pre = nullptr, *workspace = nullptr;
   };
-  static constexpr int kCandidates = 12;  // that a timer is asked for
+  static constexpr int kCandidates = 12;  // the most proposals that are timed
+  // Puts the product into the stream and returns at once.
   cublasStatus_t run(CUstream stream, const Operands& o) const;
   const LibraryProduct& product() const { return p_; }
   const cublasLtMatmulAlgo_t& algorithm() const { return algorithm_; }

@@ -1,4 +1,4 @@
-// The kernels for a GPU, compiled by NVRTC (libnvrtc.so, of the CUDA toolkit or its PyPI wheel).
+// Compiles hone's CUDA kernels with NVRTC (libnvrtc.so, of the CUDA toolkit or its PyPI wheel).
 //
 //   const KernelCompiler nvrtc = HONE_TRY(KernelCompiler::open());
 //   auto modules = HONE_TRY(nvrtc.kernels_for("sm_90", {"exp_f32"}));   // compiled once, then from files
@@ -16,32 +16,33 @@ namespace hone::cuda {
 
 // The compiler's report on a kernel.
 struct KernelUse {
-  int registers = 0;    // of a thread
-  int64_t spilled = 0;  // bytes that are stored because registers did not suffice
-  int64_t shared = 0;   // bytes of a block, without what a launch adds
+  int registers = 0;    // for each thread
+  int64_t spilled = 0;  // bytes that are stored in memory because there are too few registers
+  int64_t shared = 0;   // bytes of static shared memory for each block
 };
 
 class KernelCompiler {
  public:
-  // The library at HONE_NVRTC, else the newest that the system's loader finds and that is not newer
-  // than this major version (0: any). Error H1343.
+  // Loads NVRTC from the path HONE_NVRTC, else the newest version that the system's loader finds. newest_major: later
+  // major versions are skipped; 0: none is. Error H1343: NVRTC is missing or lacks a function.
   static Result<KernelCompiler> open(int newest_major = 0);
 
-  // Modules that have the kernels of these names. Missing ones are compiled by several threads and
-  // kept in the folder cuda/ of hone's cache ($HONE_CACHE, else $XDG_CACHE_HOME/hone, else
-  // ~/.cache/hone), if it can be written. Error H1343.
+  // Returns modules that together contain the kernels of these names. Kernels that are not in the folder cuda/ of
+  // hone's cache ($HONE_CACHE, else $XDG_CACHE_HOME/hone, else ~/.cache/hone) are compiled by several threads, and
+  // kept there if the folder can be written. Error H1343: a kernel cannot be compiled.
   Result<std::vector<KernelModule>> kernels_for(const std::string& architecture,
                                                 std::set<std::string> names) const;
-  // Compiles all kernels and keeps them, if they are not kept. Errors: H1343, those of the folder.
+  // Compiles all kernels into the cache, unless they are there. Errors: H1343 a kernel cannot be compiled; errors of
+  // writing the folder.
   Status keep_all(const std::string& architecture) const;
 
-  // Compiles the kernels of these names, or all if there are none, and says what each uses. Plain
-  // code takes a tenth of the time, for a check of the text (NVRTC 13).
+  // fast: optimized code. plain: compiles in a tenth of the time with NVRTC 13, to check the source.
   enum class Code { fast, plain };
   struct Compiled {
-    std::string cubin;
-    std::map<std::string, KernelUse> uses;
+    std::string cubin;                      // the binary that cuModuleLoadData takes
+    std::map<std::string, KernelUse> uses;  // by kernel
   };
+  // Compiles the kernels of these names, or all if `names` is empty, without the cache. Error H1343.
   Result<Compiled> compile(const std::string& architecture, const std::set<std::string>& names = {},
                            Code code = Code::fast) const;
 

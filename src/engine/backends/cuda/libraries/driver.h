@@ -1,6 +1,6 @@
-// The CUDA driver API as far as hone calls it: a table of functions, filled from the driver's
-// library or by a driver that is emulated. Names, arguments and results are those of NVIDIA's CUDA
-// Driver API reference; the toolkit's headers are not needed.
+// The part of the CUDA driver API that hone calls: a table of functions, filled from the driver's
+// library or by an emulated driver. Names, arguments and results are those of NVIDIA's CUDA Driver
+// API reference; the toolkit's headers are not needed.
 #pragma once
 
 #include <cstddef>
@@ -49,20 +49,22 @@ using CUgraph = struct CUgraph_st*;
 using CUgraphExec = struct CUgraphExec_st*;
 using CUhostFn = void (*)(void* user_data);
 
-// HONE_CUDA(member, symbol of the library, arguments): every function returns a CUresult.
+// The functions of driver.def, each a member with the name of the API. Every function returns a CUresult.
 struct Driver {
 #define HONE_CUDA(name, symbol, arguments) CUresult(*name) arguments = nullptr;
 #include "engine/backends/cuda/libraries/driver.def"
 #undef HONE_CUDA
 };
 
-// The machine's driver (libcuda.so.1), initialised. Errors: H1341 there is none, or it is too old.
+// Loads and initializes the machine's driver (libcuda.so.1). Error H1341: it is missing, too old (before CUDA 12.0), or
+// does not start.
 Result<Driver> load_driver();
 
-// The major version of CUDA that the driver is for.
+// The newest major version of CUDA that the driver supports, such as 13.
 int cuda_major(const Driver& driver);
 
-// CUDA_SUCCESS, or Error H1342 with the driver's text; `what`: what was tried, in words.
+// Converts a result: Ok for CUDA_SUCCESS, else Error H1342 with the driver's text. `what` names the action that failed,
+// such as "cuMemAlloc".
 Status cuda_status(const Driver& driver, CUresult result, std::string_view what);
 
 }  // namespace hone::cuda

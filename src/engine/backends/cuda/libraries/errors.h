@@ -1,4 +1,4 @@
-// Error codes of the room engine/backends/cuda/libraries: H1341 to H1346.
+// Error codes of NVIDIA's driver and libraries: H1341 to H1346.
 #pragma once
 
 #include "base/core/error.h"

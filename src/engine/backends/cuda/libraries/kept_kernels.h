@@ -1,5 +1,6 @@
-// Compiled kernels in a folder: files <hash>.kernels, each a line of names and a cubin. A file is
-// written whole and never changed, so several processes may use the folder.
+// A cache folder of compiled kernels. Each file <hash>.kernels or all.kernels is a line with the kernels'
+// names, then a cubin. Files are written atomically and never changed, so several processes may use the
+// folder.
 #pragma once
 
 #include <set>
@@ -10,19 +11,19 @@
 
 namespace hone::cuda {
 
-// Kernels in a cubin, as cuModuleLoadData takes it.
+// Kernels in one compiled binary.
 struct KernelModule {
   std::vector<std::string> kernels;  // their names
-  std::string cubin;
+  std::string cubin;                 // the binary that cuModuleLoadData takes
 };
 
-// The modules of the folder that have kernels of these names; takes from `names` what they have.
-// A folder that is missing, and a file that is cut, have none.
+// Reads the modules that contain kernels of these names, and erases the names that it found from `names`. A missing
+// folder and incomplete files count as empty.
 std::vector<KernelModule> kept_kernels(const std::string& folder, std::set<std::string>& names);
 
-// Writes a module into the folder, which it makes.
+// Writes a module into the folder, which is created if it is missing. Errors: those of the file system.
 Status keep_kernels(const std::string& folder, const KernelModule& module);
-// The same for a module of all kernels there are.
+// Writes a module that contains all of hone's kernels; has_all_kernels() is true afterwards.
 Status keep_all_kernels(const std::string& folder, const KernelModule& module);
 bool has_all_kernels(const std::string& folder);
 

@@ -1,4 +1,4 @@
-// Limits of the kernels' use of a multiprocessor.
+// A test of how many registers and how much shared memory the kernels use.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -7,8 +7,9 @@
 
 namespace hone::cuda {
 
-// A multiprocessor has 65,536 registers: 1,024 threads may run, 512 where a tile, a row or an update's
-// states are kept in registers, or two blocks where each warp has a tile.
+// The most registers of a thread, by the kernel's name. A multiprocessor has 65,536 registers: with 64 for each thread
+// it runs 1,024 threads. Kernels that keep a tile, a row or optimizer states in registers may use 128 (512 threads),
+// and kernels with a tile for each warp 255 (two blocks of 128 threads).
 inline int most_registers(const std::string& kernel) {
   constexpr std::pair<std::string_view, int> kMost[] = {
       {"warp_attention_", 255}, {"flash_attention_", 255},
@@ -23,7 +24,7 @@ inline int most_registers(const std::string& kernel) {
   return 64;
 }
 
-// Compiles all kernels, and returns their number.
+// Compiles all kernels, expects them to keep the limits and to spill no register, and returns the number of kernels.
 inline size_t expect_lean_kernels(const KernelCompiler& nvrtc, const std::string& architecture) {
   constexpr int64_t kMostShared = 48 << 10;
   Result<KernelCompiler::Compiled> c = nvrtc.compile(architecture);

@@ -1,6 +1,6 @@
-// NCCL as far as hone calls it: messages between GPUs, on a stream. A table of functions, filled from
-// the library or by one that is emulated. Names, arguments and values are those of NVIDIA's NCCL
-// documentation (chapter API); its header is not needed. NCCL's own reductions are not used, because
+// The part of NCCL that hone calls: messages between GPUs, on a stream. A table of functions, filled from
+// the library or by an emulated library. Names, arguments and values are those of NVIDIA's NCCL
+// documentation (chapter API); NCCL's header is not needed. NCCL's own reductions are not used, because
 // their order of addition depends on channels and topology.
 #pragma once
 
@@ -36,27 +36,29 @@ struct Nccl {
 #undef HONE_NCCL
 };
 
-// The library at HONE_NCCL, else the one that the system's loader finds. Error H1346.
+// Loads the library at the path HONE_NCCL, else the one that the system's loader finds. Error H1346: it is missing or
+// lacks a function.
 Result<Nccl> load_nccl();
-std::string nccl_version(const Nccl& nccl);  // "2.32.3"
+std::string nccl_version(const Nccl& nccl);  // "2.32.3"; "unknown" if NCCL fails
 
-// A communicator: this process's GPU among those of all ranks.
+// A communicator: connects this process's GPU with those of all ranks. The Errors of all functions are H1502, another
+// rank or the network is gone, and H1342, NCCL fails.
 class NcclComm {
  public:
-  // Bytes that rank 0 makes and gives to all ranks. Error H1342.
+  // Makes the 128 bytes that identify a communicator. Rank 0 calls it and sends the id to all ranks.
   static Result<std::string> new_id(const Nccl& nccl);
-  // Connects the current device. Every rank calls it with the same id, and waits for the others.
+  // Connects the current CUDA device. Every rank calls it with the same id, and waits for the other ranks.
   static Result<std::unique_ptr<NcclComm>> connect(const Nccl& nccl, const std::string& id,
                                                    int rank, int ranks);
-  // Waits until the messages are done, which other ranks must join; after stop() it does not.
+  // Waits until all messages are done; the other ranks must take part in them. After stop() it does not wait.
   ~NcclComm();
 
-  // Gives messages from and to device memory to the stream, as Group::exchange() orders them: those
-  // of a pair arrive in order. Messages of no bytes and to this rank itself are refused as bugs.
+  // Puts messages from and to device memory into the stream and returns at once. Messages between two ranks arrive in
+  // the order in which they are sent (Group::exchange). A message of 0 bytes, or to this rank itself, is a bug.
   Status exchange(std::span<const Send> sends, std::span<const Receive> receives, CUstream stream);
-  // The first error of messages that are under way. Errors: H1502 another rank or the network is gone, H1342.
+  // The first error of the messages under way. H1342 after stop().
   Status check() const;
-  // Ends messages that wait for a rank, so that their stream continues. Any thread.
+  // Aborts messages that wait for a rank, so that their stream continues. Any thread may call.
   void stop();
 
  private:

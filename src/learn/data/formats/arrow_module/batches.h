@@ -1,5 +1,5 @@
-// Record batches of a parquet or Arrow file, in order and from any row. Errors are exceptions,
-// which the C interface turns into text.
+// Reads the record batches of a parquet or Arrow file in order, from any row. Errors are exceptions; the C interface
+// (arrow_module.h) turns them into text.
 #pragma once
 
 #include <arrow/api.h>
@@ -10,11 +10,12 @@
 #include <stdexcept>
 #include <vector>
 
-// Reading needs more memory than its pool may hold.
+// Thrown if reading needs more memory than its pool may hold.
 struct BeyondMemory : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// Throw BeyondMemory or std::runtime_error with Arrow's reason unless the status is OK.
 inline void check(const arrow::Status& status) {
   if (status.IsOutOfMemory()) throw BeyondMemory(status.ToString());
   if (!status.ok()) throw std::runtime_error(status.ToString());
@@ -28,27 +29,30 @@ T take(arrow::Result<T> result) {
 class Batches {
  public:
   virtual ~Batches() = default;
-  const arrow::Schema& schema() const { return *schema_; }  // of the whole file
-  // From the next seek() on, batches hold only these columns of the schema (ascending). Without a call
-  // they hold all.
+  // All columns of the file, whatever select() chose.
+  const arrow::Schema& schema() const { return *schema_; }
+  // Chooses the columns that batches hold from the next seek() on, as ascending indices into the schema. Until then
+  // batches hold all columns.
   void select(std::vector<int> columns) { columns_ = std::move(columns); }
-  // The next batch, whose contents are known to be well formed; null after the last one.
+  // Reads the next batch and validates it. Null after the last batch.
   virtual std::shared_ptr<arrow::RecordBatch> next() = 0;
-  // The next batch will be one that begins at or before `row`: its first row is the result.
+  // Moves to a batch that begins at or before `row`, and returns the number in the file of that batch's first row. The
+  // caller skips the rows between.
   virtual int64_t seek(int64_t row) = 0;
 
  protected:
-  std::shared_ptr<arrow::Schema> schema_;  // shared by Arrow's own contract
-  std::optional<std::vector<int>> columns_;
+  std::shared_ptr<arrow::Schema> schema_;    // shared because Arrow returns it this way
+  std::optional<std::vector<int>> columns_;  // none: all columns
 };
 
 using Input = std::shared_ptr<arrow::io::RandomAccessFile>;
-// The memory for batches.
+// The memory that batches are allocated from.
 struct BatchMemory {
   arrow::MemoryPool* pool = arrow::default_memory_pool();
-  bool bounded = false;  // columns are then read page by page, never a whole row group
+  // `pool` has a limit: parquet is then read page by page, never a whole row group.
+  bool bounded = false;
 };
 std::unique_ptr<Batches> parquet_batches(const Input& input, const BatchMemory& memory);
-// The file format when `input` begins with its magic bytes, else the stream format. A stream has
-// to end with its mark: one that was cut between two batches is an error, not a shorter table.
+// Reads Arrow's IPC file format if `input` begins with its magic bytes, else the stream format. A stream must end with
+// the end-of-stream mark, so a stream that was cut between two batches is an error.
 std::unique_ptr<Batches> ipc_batches(const Input& input, const BatchMemory& memory);
