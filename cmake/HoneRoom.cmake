@@ -267,7 +267,7 @@ ${CALLS}  return shelf;
         math(EXPR INDEX "${SHARD} - 1")
         add_test(NAME ${PROGRAM}.${SHARD} COMMAND ${PROGRAM})
         set_tests_properties(${PROGRAM}.${SHARD} PROPERTIES WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
-                             LABELS "${LABELS}" TIMEOUT 1800
+                             LABELS "${LABELS}" TIMEOUT 1800 COST 2
                              ENVIRONMENT "GTEST_TOTAL_SHARDS=${R_SHARDS};GTEST_SHARD_INDEX=${INDEX}")
       endforeach()
     else()

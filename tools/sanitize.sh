@@ -35,4 +35,4 @@ if [ "${1:-}" = --ranks ]; then
   exec python3 tests/faults/elastic.py --hone "build/$preset/bin/hone" --kills 3 rule_8_random_kills nothing_is_lost
 fi
 nice ninja -C "build/$preset" -j "$jobs" "${programs[@]}"
-tools/in_memory.sh ctest "${chosen[@]}" --output-on-failure -j "$jobs" --no-tests=error --output-junit tests.xml --test-output-size-passed 20000
+tools/in_memory.sh ctest "${chosen[@]}" --output-on-failure -j $((jobs + 1)) --no-tests=error --output-junit tests.xml --test-output-size-passed 20000
