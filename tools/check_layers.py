@@ -17,7 +17,7 @@ What it looks at:
   - a room's README.md: there, at most 25 lines of 110 columns, one line starting with "Never:"
   - HONE_TRY after another element of a braced list, or among the arguments of a new expression: when
     it returns from there, the compiler leaks the elements before it, or the new object's memory
-  - every error code: used once, a page docs/errors/<code>.md, a test that names it
+  - every error code: used once, a page docs/errors/<code>.md with its title as the heading, a test that names it
   - a header that names error codes: it names those that its .cc raises
   - a type outside unnamed namespaces: defined once under its full name, or the linker mixes two
   - a name of an unnamed namespace: in one source of its room, and in one of its tests, because these
@@ -42,7 +42,7 @@ from functions import NAMESPACE, NO_CODE
 
 FLOORS = ["base", "engine", "learn", "operate", "run"]
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
-CODE = re.compile(r'HONE_ERROR\(\s*(\w+)\s*,\s*"(H\d{4})"')
+CODE = re.compile(r'HONE_ERROR\(\s*(\w+)\s*,\s*"(H\d{4})"\s*,\s*"([^"]*)"')
 LATER = re.compile(
     r"\b(" + "|".join(["TO" + "DO", "FIX" + "ME", "XX" + "X", "not imple" + "mented",
                        "unimple" + "mented", "st" + "ub", "place" + "holder",
@@ -376,10 +376,10 @@ class Check:
         codes = {}
         for path in self.walk("src", (".def",)):
             for n, line in enumerate(lines_of(path), 1):
-                for constant, code in CODE.findall(line.split("//")[0]):
+                for constant, code, title in CODE.findall(line.split("//")[0]):
                     if code in codes:
                         self.say(path, n, f"{code} is taken by {codes[code][1]}")
-                    codes[code] = (constant, os.path.relpath(path, self.root), n, path)
+                    codes[code] = (constant, os.path.relpath(path, self.root), n, path, title)
                     self.codes[constant] = code
         tests = []
         for path in self.walk("tests", (".run", ".case", ".py", ".hir")):
@@ -387,10 +387,13 @@ class Check:
         for path in self.walk("src", ("_test.cc",)):
             tests.append("\n".join(lines_of(path)))
         tested = set(re.findall(r"\b(?:H\d{4}|k[A-Z]\w+)\b", "\n".join(tests)))
-        for code, (constant, _, n, path) in sorted(codes.items()):
+        for code, (constant, _, n, path, title) in sorted(codes.items()):
             self.counts["codes"] += 1
-            if not os.path.exists(os.path.join(self.root, "docs", "errors", code + ".md")):
+            page = os.path.join(self.root, "docs", "errors", code + ".md")
+            if not os.path.exists(page):
                 self.say(path, n, f"{code} has no page docs/errors/{code}.md")
+            elif (heading := (lines_of(page) or [""])[0]) != f"# {code}: {title}":
+                self.say(page, 1, f"'{heading}' is not '# {code}: {title}', the title in {os.path.relpath(path, self.root)}")
             if code not in tested and constant not in tested:
                 self.say(path, n, f"no test names {code} or {constant}")
         pages = os.path.join(self.root, "docs", "errors")

@@ -172,6 +172,33 @@ TEST(TextReader, GoesOnFromAnyPlace) {
   EXPECT_THAT(position_from_json(Json::object(), "p").error().text(), HasSubstr("H2102"));
 }
 
+// An array of rows on one line: the place of a fault counts from the start of the line.
+TEST(TextReader, ContinuesWithinALine) {
+  std::string text = "[";
+  for (int i = 0; i < 1500; ++i) text += R"({"text": "some words"}, )";
+  text += R"({"text": oops}])";
+  const auto open = [&] {
+    return TextReader(std::move(open_rows_of_bytes("a.json", text).value()), {}, bytes_as_tokens);
+  };
+  const auto fault_of = [](TextReader& reader) {
+    TokenRows rows;
+    for (;;)
+      if (const Result<bool> more = reader.read(rows); !more.ok()) return more.error().text();
+  };
+  TextReader whole = open();
+  TokenRows rows;
+  ASSERT_TRUE(whole.read(rows).ok());
+  Json place = whole.place().to_json();
+  const std::string fault = fault_of(whole);
+  EXPECT_THAT(fault, HasSubstr("a.json:1:360"));
+
+  TextReader again = open();
+  ASSERT_TRUE(again.seek(*position_from_json(place, "p")).ok());
+  EXPECT_EQ(fault_of(again), fault);
+  place["at"].erase(4);  // without the column, as older versions wrote it
+  EXPECT_TRUE(position_from_json(place, "p").ok());
+}
+
 TEST(ReadTextRows, ARowThatIsCutKeepsItsLastTokensAndSaysWhatWasDropped) {
   TextOptions options;
   options.grouping = Grouping::kRows;

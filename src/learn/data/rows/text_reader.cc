@@ -11,7 +11,7 @@ namespace hone {
 
 Json TextPosition::to_json() const {
   const TextCounts& c = state.counts;
-  return {{"at", {at.file, at.offset, at.line, at.row}},
+  return {{"at", {at.file, at.offset, at.line, at.row, at.column}},
           {"rows", rows},
           {"ended", ended},
           {"counts",
@@ -30,8 +30,10 @@ Result<TextPosition> position_from_json(const Json& json, const std::string& nam
     p.ended = json.at("ended").get<bool>();
     p.state.group_rows = json.at("group_rows").get<int64_t>();
     p.state.pending = json.at("pending").get<std::vector<int32_t>>();
-    if (at.size() == 4 && c.size() == 8 && at[0] >= 0 && at[1] >= 0 && p.rows >= 0) {
-      p.at = {at[0], at[1], at[2], at[3]};
+    const bool has_column = at.size() == 5;  // checkpoints of older versions have none
+    if ((at.size() == 4 || has_column) && c.size() == 8 && at[0] >= 0 && at[1] >= 0 &&
+        p.rows >= 0) {
+      p.at = {at[0], at[1], at[2], at[3], has_column ? at[4] : 1};
       p.state.counts = {c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7]};
       return p;
     }
