@@ -74,6 +74,11 @@ def main():
                                  "--expect", "false", "--output_format", form, "--output_dir", out],
                                 cwd=folder, stderr=subprocess.PIPE, text=True)
 
+    refused = subprocess.run([hone, "prepare", "imagenet", "--train_tar", "train.tar", "--output_dir", "part"], cwd=folder,
+                             capture_output=True, text=True)
+    if refused.returncode != 1 or "H2967" not in refused.stderr or "give --expect false for a part of ImageNet" not in refused.stderr:
+        print("a part of ImageNet without --expect false:", refused.returncode, refused.stderr)
+        return 1
     for form, place in ("folder", ""), ("webdataset", "gs://kills/"):
         alone = start("alone_" + form, form)
         began = time.monotonic()

@@ -13,6 +13,7 @@
 #include "learn/pretrained/sentence_modules.h"
 #include "learn/pretrained/stored.h"
 #include "run/commands/command.h"
+#include "run/commands/in_flags.h"
 
 namespace hone {
 namespace {
@@ -99,11 +100,7 @@ Status write_output(const EmbedSettings& s, const std::string& format,
   return Ok{};
 }
 
-Result<int> run_embed(const std::vector<std::string>& args) {
-  EmbedSettings s;
-  Schema schema("hone embed", "turn rows of text into embeddings");
-  s.bind(schema);
-  if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
+Result<int> embed(const EmbedSettings& s) {
   const std::string format = HONE_TRY(output_format(s));
   const auto backend = HONE_TRY(open_device(s.device, {.threads = static_cast<int>(s.threads)}));
   OpenOptions options = open_options(s);
@@ -138,6 +135,14 @@ Result<int> run_embed(const std::vector<std::string>& args) {
              rows.size(), kept, s.output,
              static_cast<double>(rows.size()) / std::max(seconds, 1e-9));
   return kExitDone;
+}
+
+Result<int> run_embed(const std::vector<std::string>& args) {
+  EmbedSettings s;
+  Schema schema("hone embed", "turn rows of text into embeddings");
+  s.bind(schema);
+  if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
+  return in_flags(schema, embed(s));
 }
 
 }  // namespace

@@ -9,8 +9,10 @@
 namespace hone {
 namespace {
 
-// `todo` with the command for the file of `place`, "a.csv:3:7"; without a place as it is.
-std::string with_fix_command(const std::string& todo, const std::string& place) {
+// The remedy `todo` for text of `place`, "a.csv:3:7", that is not UTF-8, with the command that mends the file; without a
+// place as it is.
+std::string with_fix_command(const Schema& schema, std::string todo, const std::string& place) {
+  if (!has_setting(schema, "encoding")) todo = "save the file as UTF-8";
   const size_t column = place.rfind(':');
   if (column == std::string::npos || column == 0) return todo;
   const size_t line = place.rfind(':', column - 1);
@@ -50,7 +52,7 @@ Result<int> in_flags(const Schema& schema, Result<int> done) {
   for (const std::string& where : given.where()) error.at(in_words_of_user(schema, where));
   error.todo(in_words_of_user(schema, given.remedy()));
   if (error.is(err::kNotUtf8) && !error.where().empty())
-    error.todo(with_fix_command(error.remedy(), error.where()[0]));
+    error.todo(with_fix_command(schema, error.remedy(), error.where()[0]));
   return error;
 }
 
@@ -60,7 +62,7 @@ Findings in_flags(const Schema& schema, const Findings& findings) {
     f.what = in_words_of_user(schema, f.what);
     f.where = in_words_of_user(schema, f.where);
     f.todo = in_words_of_user(schema, f.todo);
-    if (f.id == err::kNotUtf8.id) f.todo = with_fix_command(f.todo, f.where);
+    if (f.id == err::kNotUtf8.id) f.todo = with_fix_command(schema, f.todo, f.where);
     out.add(std::move(f));
   }
   return out;

@@ -8,6 +8,7 @@
 #include "learn/train/run_lock.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
+#include "run/commands/in_flags.h"
 
 namespace hone {
 namespace {
@@ -32,13 +33,7 @@ Status check_archives(const PrepareImageNetSettings& s) {
   return Ok{};
 }
 
-Result<int> run_prepare_imagenet(const std::vector<std::string>& args) {
-  PrepareImageNetSettings s;
-  Schema schema("hone prepare imagenet",
-                "turn the archives of ImageNet (ILSVRC2012) into a folder a class, or into shards");
-  s.bind(schema);
-  if (HONE_TRY(parse_settings(schema, args, [&] { return check_archives(s); })).done)
-    return kExitDone;
+Result<int> prepare_archives(const PrepareImageNetSettings& s) {
   const std::string folder = without_end_slash(s.output_dir);
   install_stop_handlers();
   const NewFolders made(folder);
@@ -71,6 +66,16 @@ Result<int> run_prepare_imagenet(const std::vector<std::string>& args) {
     log_info("{:<11} {}/validation: {}{}", "images", folder,
              count_of(done.validation_images, "image"), note);
   return kExitDone;
+}
+
+Result<int> run_prepare_imagenet(const std::vector<std::string>& args) {
+  PrepareImageNetSettings s;
+  Schema schema("hone prepare imagenet",
+                "turn the archives of ImageNet (ILSVRC2012) into a folder a class, or into shards");
+  s.bind(schema);
+  if (HONE_TRY(parse_settings(schema, args, [&] { return check_archives(s); })).done)
+    return kExitDone;
+  return in_flags(schema, prepare_archives(s));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "learn/files/score_files.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
+#include "run/commands/in_flags.h"
 
 namespace hone {
 namespace {
@@ -75,15 +76,19 @@ std::string table(const OrderedJson& results) {
   return text;
 }
 
+Result<int> score(const ScoreSettings& s) {
+  const ScoreOptions options = HONE_TRY(score_options(s));
+  const OrderedJson results = HONE_TRY(score_files(options));
+  print_out(s.json ? dump_json(results) + "\n" : table(results));
+  return kExitDone;
+}
+
 Result<int> run_score(const std::vector<std::string>& args) {
   ScoreSettings s;
   Schema schema("hone score", "compare a file of predictions with references");
   s.bind(schema);
   if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
-  const ScoreOptions options = HONE_TRY(score_options(s));
-  const OrderedJson results = HONE_TRY(score_files(options));
-  print_out(s.json ? dump_json(results) + "\n" : table(results));
-  return kExitDone;
+  return in_flags(schema, score(s));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "learn/files/encode_file.h"
 #include "learn/pretrained/open.h"
 #include "run/commands/command.h"
+#include "run/commands/in_flags.h"
 
 namespace hone {
 namespace {
@@ -65,12 +66,7 @@ Status print_tokens(const TokenizeSettings& s, const Tokenizer& tokenizer) {
   return Ok{};
 }
 
-Result<int> run_tokenize(const std::vector<std::string>& args) {
-  TokenizeSettings s;
-  Schema schema("hone tokenize", "turn rows of text into token ids");
-  s.bind(schema);
-  if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
-
+Result<int> tokenize(const TokenizeSettings& s) {
   const Tokenizer tokenizer = HONE_TRY(open_tokenizer(s.model_name_or_path, open_options(s)));
   if (s.input.empty() == s.text.empty())
     return Error(err::kSettingRequired, s.input.empty()
@@ -101,6 +97,14 @@ Result<int> run_tokenize(const std::vector<std::string>& args) {
   }));
   if (file) HONE_TRY(file->commit());
   return kExitDone;
+}
+
+Result<int> run_tokenize(const std::vector<std::string>& args) {
+  TokenizeSettings s;
+  Schema schema("hone tokenize", "turn rows of text into token ids");
+  s.bind(schema);
+  if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
+  return in_flags(schema, tokenize(s));
 }
 
 }  // namespace

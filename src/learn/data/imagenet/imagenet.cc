@@ -35,7 +35,7 @@ std::string first_names(const std::vector<std::string>& names) {
 Error missing(const std::string& archive, const std::string& what) {
   return Error(err::kImagesMissing, what)
       .at(archive)
-      .todo("get the archive again, or set `expect` to false for a part of ImageNet");
+      .todo("get the archive again, or give `expect` false for a part of ImageNet");
 }
 
 // Name, size and a hash of the first and last bytes of an archive.
