@@ -1,5 +1,9 @@
 #include "base/store/new_folders.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <filesystem>
 
 #include "base/core/url.h"
@@ -16,8 +20,13 @@ NewFolders::NewFolders(const std::string& folder) {
 }
 
 NewFolders::~NewFolders() {
-  for (const std::string& folder : missing_)
-    if (is_folder(folder) && !file_store().remove(folder).ok()) return;  // it holds files
+  for (const std::string& folder : missing_) {
+    const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) continue;
+    const bool removed = ::flock(fd, LOCK_EX | LOCK_NB) == 0 && file_store().remove(folder).ok();
+    ::close(fd);
+    if (!removed) return;  // it holds files, or another process has locked it
+  }
 }
 
 }  // namespace hone

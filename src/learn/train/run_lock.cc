@@ -213,30 +213,35 @@ Result<RunLock> RunLock::take(const std::string& folder, Clock& clock, double be
     lock->thread = std::thread([l = lock.get()] { l->beat(); });
     return RunLock(folder, -1, std::move(lock));
   }
-  HONE_TRY(file_store().make_dirs(folder));
-  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  // A folder that cannot be opened: the next writer there says why it cannot.
-  if (fd < 0 || ::flock(fd, LOCK_EX | LOCK_NB) == 0) {
+  for (;;) {
+    HONE_TRY(file_store().make_dirs(folder));
+    const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0 && ::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+      ::close(fd);
+      return taken(folder, "another process");
+    }
+    RunLock lock(folder, fd, nullptr);
+    // Another process that was refused may have removed the folder, empty, before the lock was on it.
+    if (lock.is_gone()) continue;
+    // A folder that cannot be opened: the next writer there says why it cannot.
     (void)file_store().remove_unfinished(folder);  // they are only in the way
-  } else if (errno == EWOULDBLOCK) {
-    ::close(fd);
-    return taken(folder, "another process");
+    return lock;
   }
-  return RunLock(folder, fd, nullptr);
+}
+
+bool RunLock::is_gone() const {
+  struct stat held = {}, named = {};
+  if (fd_ < 0 || ::fstat(fd_, &held) != 0) return false;
+  if (::stat(folder_.c_str(), &named) != 0) return errno == ENOENT || errno == ENOTDIR;
+  return held.st_dev != named.st_dev || held.st_ino != named.st_ino;
 }
 
 Status RunLock::check() const {
-  struct stat held = {}, named = {};
-  if (fd_ >= 0 && ::fstat(fd_, &held) == 0) {
-    const bool is_there = ::stat(folder_.c_str(), &named) == 0;
-    const bool is_gone = is_there ? held.st_dev != named.st_dev || held.st_ino != named.st_ino
-                                  : errno == ENOENT || errno == ENOTDIR;
-    if (is_gone)
-      return Error(err::kOutputFolderGone,
-                   fmt::format("the folder '{}' was {} while the run trained into it", folder_,
-                               is_there ? "replaced by another" : "deleted or renamed"))
-          .at("--output_dir " + folder_);
-  }
+  if (is_gone())
+    return Error(err::kOutputFolderGone,
+                 fmt::format("the folder '{}' was {} while the run trained into it", folder_,
+                             path_exists(folder_) ? "replaced by another" : "deleted or renamed"))
+        .at("--output_dir " + folder_);
   if (!in_bucket_ || !in_bucket_->lost) return Ok{};
   return Error(err::kOutputFolderTaken,
                fmt::format("another process has taken over the folder '{}'", in_bucket_->folder))

@@ -3,11 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "base/core/json.h"
 #include "base/store/fake_buckets.h"
+#include "base/store/new_folders.h"
 #include "base/store/places/places.h"
 #include "base/store/temporary_folder.h"
 #include "learn/train/errors.h"
@@ -41,6 +44,27 @@ TEST(RunLock, SeesThatItsFolderIsGone) {
   fs::remove(folder);
   fs::rename(folder + "2", folder);
   EXPECT_TRUE(lock->check().ok());
+}
+
+// Commands that start at once in a new folder: each that is refused, or fails, removes the folder if it is empty. The one
+// that has the lock keeps the folder.
+TEST(RunLock, KeepsItsFolderFromOthersThatWereRefused) {
+  const TemporaryFolder temporary;
+  const std::string folder = temporary.path + "/out";
+  std::atomic<int> taken = 0, gone = 0;
+  const auto start_often = [&] {
+    for (int i = 0; i < 2000; ++i) {
+      const NewFolders made(folder);
+      const Result<RunLock> lock = RunLock::take(folder);
+      taken += lock.ok();
+      gone += lock.ok() && !lock->check().ok();
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) threads.emplace_back(start_often);
+  for (std::thread& t : threads) t.join();
+  EXPECT_GT(taken, 0);
+  EXPECT_EQ(gone, 0);
 }
 
 TEST(RunLock, RemovesUnfinishedFiles) {
