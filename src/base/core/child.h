@@ -21,7 +21,7 @@ namespace hone {
 
 // The target of one standard stream of the child.
 struct ChildStream {
-  // kOurs: the stream of this process. kNull: /dev/null. kPipe: a pipe to this process. kNewFile: `file`, created
+  // kOurs: the stream of the parent. kNull: /dev/null. kPipe: a pipe to this process. kNewFile: `file`, created
   // or emptied. kAppend: `file`, created if it does not exist; the child writes at its end. An input stream with a
   // file kind reads `file`.
   enum Kind { kOurs, kNull, kPipe, kNewFile, kAppend } kind = kOurs;
@@ -29,7 +29,7 @@ struct ChildStream {
   mode_t mode = 0666;     // the permissions of a created file, before the umask
 };
 
-// "Ours" is the parent's: the process that calls spawn().
+// The name "Our" means the parent: the process that calls spawn().
 struct ChildSpec {
   std::vector<std::string> command;  // the words, not empty; command[0] is searched in PATH
   std::string program = {};          // the file to start under the name command[0]; "": command[0]
@@ -37,8 +37,8 @@ struct ChildSpec {
   std::map<std::string, std::string> environment = {};
   std::string folder = {};  // the child's working folder; "": the parent's
   ChildStream in = {}, out = {}, err = {};
-  // The process group or session of the child. A child with its own group or session does not receive the
-  // terminal's Ctrl-C.
+  // The process group or session of the child: the parent's group, a new group, or a new session. A child with its own
+  // group or session does not receive the terminal's Ctrl-C.
   enum Group { kOurGroup, kOwnGroup, kOwnSession } group = kOurGroup;
   bool closes_files = false;  // closes inherited descriptors above 2 before `before_start`
   int death_signal = 0;       // the signal that the child receives when the parent ends; 0: none
@@ -55,7 +55,8 @@ struct ChildSpec {
 struct Child {
   pid_t pid = 0;
   FileDescriptor in = {}, out = {}, err = {};  // the parent's ends of kPipe streams; else not open
-  // A file in memory into which the child reports errors. The child finds its number in HONE_ERROR_FD.
+  // A file in memory into which the child reports errors. The child finds the file's descriptor in the variable
+  // HONE_ERROR_FD.
   FileDescriptor report = {};
 
   // The last Error that the child reported, if it is hone or a program that starts hone
@@ -70,7 +71,8 @@ struct ChildEnd {
   int signal = 0;  // the signal that ended the child; 0: it exited
   int status = 0;  // the exit status, or 128 + signal
 };
-// Waits until the child ends. Call it or child_ended() only until one of them has returned the end.
+// Waits until the child ends. After this function or child_ended() has returned the end, call neither of them again for
+// this child.
 ChildEnd wait_for_child(pid_t pid);
 // The end of the child, without waiting; nullopt: the child still runs.
 std::optional<ChildEnd> child_ended(pid_t pid);

@@ -17,14 +17,15 @@ inline constexpr const char* kErrorVariable = "HONE_ERROR_FD";
 // Reads and removes HONE_ERROR_FD, so that programs which this one starts do not inherit the descriptor. Call it once
 // when the program starts.
 void take_error_descriptor();
-// Writes the error to that descriptor. Does nothing if HONE_ERROR_FD was not set.
+// Writes the error to the descriptor that take_error_descriptor() has found. Does nothing if HONE_ERROR_FD was not set.
 void report_error(const Error& error);
 
-// An object with the members "error", "code", "where" and "todo" above, without "kind".
+// An object with the members "error", "code", "where" and "todo" of the line above, without "kind".
 OrderedJson error_json(const Error& error);
-// The line above with its line break. "kind" is left out if the kind is ErrorCode::lasting.
+// The line above for this error, with its line break. "kind" is left out if the kind is ErrorCode::lasting.
 std::string report_line(const Error& error);
-// The error in the last line of this form; other lines are ignored. nullopt if there is no line of this form.
+// The error in the last line that has the form of report_line(); other lines are ignored. nullopt: there is no such
+// line.
 std::optional<Error> reported_error(std::string_view lines);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// A file descriptor that its owner closes: movable, not copyable. -1: no open file.
+// Owns an open file descriptor and closes it in its destructor. Movable, not copyable.
 #pragma once
 
 #include <unistd.h>

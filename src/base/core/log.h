@@ -42,8 +42,8 @@ struct LogRecord {
   std::string_view message;  // without "warning: " or "error: "
   std::string_view data;     // members of a JSON object, "\"loss\":2.5,\"rate\":1e-4", or ""
 };
-// Calls `listener` with every line that is printed, in order, from any thread but one at a time. The listener must not
-// log. An empty function removes it.
+// Calls `listener` with every line that is printed, in order. Any thread may make the call, but never two at the same
+// time. The listener must not log. An empty function removes it.
 void set_log_listener(std::function<void(const LogRecord&)> listener);
 
 // kJson: one JSON object a line, in the form that Cloud Logging and other agents parse: severity, message, time, the
@@ -90,9 +90,10 @@ class Progress {
   struct Options {
     Clock* clock = &system_clock();  // not owned
     double line_seconds = 10;        // the time between plain lines
-    int force_terminal = -1;  // for tests: 1 terminal, 0 none; -1: whether standard error is one
-    int64_t start = 0;        // units that an earlier run did; they do not count for the speed
-    bool bytes = false;       // a unit is a byte: shown as 1.5 GiB
+    // For tests. 1: as on a terminal; 0: as without one; -1: as on a terminal if standard error is one.
+    int force_terminal = -1;
+    int64_t start = 0;   // units that an earlier run did; they do not count for the speed
+    bool bytes = false;  // true: a unit is a byte, and numbers are shown in the form "1.5 GiB"
   };
   // `total` is the number of units of the work; 0: unknown.
   Progress(std::string title, int64_t total, Options options);

@@ -10,14 +10,15 @@
 namespace hone {
 
 // Breaks a line of the log, "word        text, text; text" with the text in column kTextColumn, into parts of at most
-// `width` columns. It is broken after a comma or semicolon if that fills at least half of `width`, else between words.
-// Later parts are indented to kTextColumn. A part without a place to break stays longer. Lines of another form
-// (has_text_column() is false) are not changed.
+// `width` columns. A part ends after its last comma or semicolon if this fills at least half of `width`, else after the
+// last word that fits. The parts after the first are indented to kTextColumn. A part without a place to break stays
+// longer. Lines of another form (has_text_column() is false) are not changed.
 std::string wrap_line(std::string_view line, size_t width);
-// Breaks a sentence in the way of wrap_line(); later parts begin in column 0. `width` 0: returns the text unchanged.
+// Breaks a sentence in the way of wrap_line(). The parts after the first begin in column 0. `width` 0: returns the text
+// unchanged.
 std::string wrap_text(std::string_view text, size_t width);
-// Breaks Error::text() in the way of wrap_line(); later parts are indented to the column of the message. A place (a
-// line with "at") is broken only after its first comma or semicolon. `width` 0: returns the text unchanged.
+// Breaks Error::text() in the way of wrap_line(). The parts after the first are indented to the column of the message.
+// A place (a line with "at") is broken only after its first comma or semicolon. `width` 0: returns the text unchanged.
 std::string wrap_error(std::string_view text, size_t width);
 // Returns true if a line begins with a word and has a text in column kTextColumn, with only blanks between.
 bool has_text_column(std::string_view line);

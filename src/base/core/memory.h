@@ -26,10 +26,11 @@ struct MemoryReading {
   int64_t free_bytes() const;
 };
 MemoryReading read_memory();
-// Sets a ceiling for the anonymous and shared pages of this process, for readers of data of unknown size. Nothing
-// enforces it: a reader calls bytes_above_ceiling() and stops. At start there is no ceiling.
+// Sets a ceiling for the bytes of anonymous and shared pages of this process, for readers of data of unknown size. The
+// ceiling is not enforced: a reader calls bytes_above_ceiling() and stops itself. At start there is no ceiling.
 void set_memory_ceiling(int64_t bytes);
-// The bytes by which this process exceeds the ceiling now; 0 or negative if it does not exceed it.
+// The bytes by which this process exceeds the ceiling now; 0 or negative if it does not exceed it or there is no
+// ceiling.
 int64_t bytes_above_ceiling();
 // The bytes of the block [data, data + bytes) that are in memory now; counts whole pages, at most `bytes`.
 int64_t resident_bytes(const void* data, int64_t bytes);

@@ -11,8 +11,8 @@ namespace hone {
 // list.
 std::vector<int> parse_node_list(std::string_view text);
 // The nodes that have memory and that a process may use, in ascending order. `has_memory` is the text of
-// /sys/devices/system/node/has_memory; `status` is that of /proc/PID/status, whose line Mems_allowed_list counts. If
-// `status` has no such line, all nodes with memory are usable.
+// /sys/devices/system/node/has_memory. `status` is the text of /proc/PID/status; its line Mems_allowed_list has the
+// nodes that the process may use. If `status` has no such line, all nodes with memory are usable.
 std::vector<int> usable_nodes(std::string_view has_memory, std::string_view status);
 std::vector<int> usable_nodes();  // the usable nodes of this process
 

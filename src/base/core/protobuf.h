@@ -17,6 +17,7 @@ std::string little_endian(T value) {
   return bytes;
 }
 
+// A number in the varint encoding: seven bits a byte, the lowest first.
 inline std::string varint(uint64_t x) {
   std::string s;
   for (; x >= 0x80; x >>= 7) s += static_cast<char>(x | 0x80);
@@ -26,7 +27,9 @@ inline std::string varint(uint64_t x) {
 inline std::string key(int field, int wire) {
   return varint(static_cast<uint64_t>(field) << 3 | static_cast<uint64_t>(wire));
 }
-// The functions below return a whole field. number(): types int32, int64, uint64, bool and enum.
+// The functions below return a whole field.
+
+// A field of type int32, int64, uint64, bool or enum.
 inline std::string number(int field, int64_t x) {
   return key(field, 0) + varint(static_cast<uint64_t>(x));
 }

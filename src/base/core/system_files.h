@@ -8,7 +8,7 @@ namespace hone {
 
 std::string system_file(const std::string& path);  // the whole text
 std::string first_line(const std::string& path);   // the first line, without its line break
-// The value in the first line of the form "key : value" with this key; "" if there is none.
+// Finds the first line "key : value" that has this key, and returns its value; "" if no line has it.
 std::string system_value(const std::string& path, std::string_view key);
 
 }  // namespace hone

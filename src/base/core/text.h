@@ -30,7 +30,9 @@ void append_utf8(std::string& out, uint32_t code_point);  // does not check the 
 
 // The value of an environment variable; "" if it is not set.
 std::string environment(const char* name);
-// The functions below return paths and do not create the folders.
+
+// The three functions below return paths and do not create the folders.
+
 // The folder for files that hone can make again: $HONE_CACHE, else $XDG_CACHE_HOME/hone, else ~/.cache/hone.
 std::string cache_folder();
 // The folder for data that must be kept: $XDG_DATA_HOME/hone, else ~/.local/share/hone.

@@ -8,8 +8,8 @@
 // of these numbers are the same bits in every run. Number 0 runs on the calling thread. If a worker has not started
 // when the caller is done with number 0, the caller executes that worker's number too.
 //
-// Between two calls the workers spin for about 50 us, then sleep. Callers on several threads take turns; a call from
-// inside a running function is a Bug. run() rethrows an exception of the function: that of the lowest number.
+// Callers on several threads take turns; a call from inside a running function throws a Bug. run() rethrows an
+// exception of the function: that of the lowest number.
 #pragma once
 
 #include <cstdint>
@@ -56,8 +56,8 @@ struct ThreadSpan {
 // The number of physical cores that this process may use by its CPU affinity and its cgroup's quota, at least 1.
 int usable_cores();
 
-// The pool above. A thread that waits for others of the pool spins for a moment before it sleeps. It sleeps at once if
-// OMP_WAIT_POLICY is "passive", or while other processes use the cores.
+// A worker that waits for the next call, or for other threads of the pool, spins for a moment and then sleeps. It
+// sleeps at once if OMP_WAIT_POLICY is "passive", or if other processes use the cores.
 class ThreadPool {
  public:
   explicit ThreadPool(int threads = default_size());  // values below 1 mean 1
@@ -73,12 +73,12 @@ class ThreadPool {
   // Calls fn(begin, end, thread) in parallel with the thread_range() of each number; empty ranges are skipped.
   void parallel_for(int64_t count, FunctionRef<void(int64_t, int64_t, int)> fn);
 
-  // Waits until all size() calls of the running function have called barrier(). To be called only inside run(), and
-  // equally often for every number, so a function that uses it must not throw.
+  // Waits until all size() calls of the running function have called barrier(). Call it only inside run(), and
+  // equally often for every number. So a function that calls it must not throw.
   void barrier();
 
   // Starts recording: each number t appends its spans to (*spans)[t]. `spans` has size() elements and stays the
-  // caller's. Null ends recording. Not to be called while a function runs.
+  // caller's. Null ends recording. Do not call it while a function runs.
   void record_into(std::vector<std::vector<ThreadSpan>>* spans);
 
   // The first number of OMP_NUM_THREADS (OpenMP 5.2, 21.1.2), at most 1024; else usable_cores().

@@ -1,5 +1,5 @@
-// The length of long tests. A test usually runs a sample of its cases; `make nightly` sets HONE_WHOLE_TESTS, and then
-// it runs all of them.
+// The length of long tests. A long test usually runs a sample of its cases. `make nightly` sets HONE_WHOLE_TESTS; the
+// test then runs all of its cases.
 #pragma once
 
 #include <cstdlib>

@@ -13,41 +13,47 @@ namespace hone {
 struct Listener {
   FileDescriptor socket;
   int port = 0;
-  // After accept() found no free file descriptor, the listener rests until this time, in seconds of the caller's clock.
+  // If accept() fails for lack of file descriptors or memory, the listener rests for 0.25 s. This is the time at which
+  // the rest ends, in seconds of the caller's clock.
   double rests_until = 0;
 
-  // Returns the next connection, set to non-blocking. If it is not open (bool is false), no connection waits, or no
-  // file descriptor is free. `now` is the time on the caller's clock.
+  // Returns the next connection, in non-blocking mode. Returns a closed descriptor (false as a bool) if no connection
+  // waits, or if there is no free file descriptor or memory. `now` is the time on the caller's clock.
   FileDescriptor accept(double now);
-  // The events of the socket for poll(): POLLIN, or 0 while the listener rests, because poll() would otherwise return
-  // at once again and again.
+  // The events of the socket to wait for with poll(): POLLIN; 0 while the listener rests. (With POLLIN, poll() would
+  // return at once again and again, because the connection still waits.)
   short events(double now) const;
 };
 // Listens at a TCP port; 0: the kernel chooses one, which Listener::port names. `loopback` true: only processes of this
-// host can connect. Error H0127 if the port cannot be used.
+// host can connect; false: other hosts can too. Error H0127 if the port cannot be used.
 Result<Listener> listen_at(int port, bool loopback);
 
-// The time limit of connect_to(), and a receiver of lines about a long wait.
+// The options of connect_to().
 struct ConnectOptions {
-  double patience_s = 600;         // in seconds
+  double patience_s = 600;  // connect_to() starts no further try after this number of seconds
   Clock* clock = &system_clock();  // not owned
+  // Receives a line with the reason of the wait after 5 s, after 15 s, after 45 s, and so on. Called on the thread that
+  // called connect_to(). Empty: there are no such lines.
   std::function<void(const std::string& line)> say = {};
 };
-// Connects to a host by name or address. Tries again while the name is unknown or the host refuses, until `patience_s`
-// is over. The descriptor does not block. Error H0125 if no connection is made in that time.
+// Connects to a host by name or address. A try fails if the name is unknown, the host refuses, or an address does not
+// answer within 5 s. After a failed try, connect_to() waits at most 1 s and tries again, until `patience_s` seconds
+// have passed. Returns a descriptor in non-blocking mode. Error H0125 if no try has succeeded.
 Result<FileDescriptor> connect_to(const std::string& host, int port, const ConnectOptions& options);
 
-// Sends and receives frames over a TCP connection, without blocking. If the other host does not answer for 5 s, the
-// connection ends. A host whose process is only stopped (SIGSTOP) still answers, because its kernel does.
+// Sends and receives frames over a TCP connection, without blocking. The connection ends if the other host's kernel
+// does not answer for about 5 s, also if no frame is on its way. If the other process is only stopped (SIGSTOP), the
+// connection stays, because the kernel of its host still answers.
 class FrameConnection {
  public:
   FrameConnection(FileDescriptor socket, FrameLimits limits);
   int fd() const { return socket_.get(); }
   void set_limits(FrameLimits limits) { reader_.set_limits(limits); }
 
-  // Receives the bytes that have arrived. Returns false if the connection has ended.
+  // Receives bytes that have arrived, at most about 1 MiB in one call. Returns false if the connection has ended.
   bool read();
-  // The next received frame; nullopt: none is complete. Error H0128 if the bytes are not a frame.
+  // The next received frame; nullopt: none is complete. Error H0128 if the bytes are not a frame, or if the frame is
+  // larger than the limits.
   Result<std::optional<Frame>> next() { return reader_.next(); }
   void queue(const Frame& frame) { unsent_ += encode_frame(frame); }  // write() sends it
   // Sends as many queued bytes as the connection takes. Returns false if the connection has ended.

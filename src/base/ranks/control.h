@@ -20,10 +20,11 @@ namespace hone {
 
 class Control {
  public:
-  // Joins the run and waits until all ranks have joined, at most `patience_s` seconds. On rank 0, first starts the
-  // server unless a launcher serves. `facts` is an object of texts by name, which must be equal on all ranks. The
-  // secret token of the run is in HONE_RANKS_TOKEN; without it, all ranks must be on one host. Errors: H0126 not all
-  // ranks have joined in that time, and those of ControlServer::open() and ControlClient::join().
+  // Joins the run, and then waits until all ranks have joined. Each of the two takes at most `patience_s` seconds. On
+  // rank 0, first starts the server unless a launcher serves. `facts` is an object of texts by name (program, settings,
+  // data); they must be equal on all ranks. The secret token of the run is in HONE_RANKS_TOKEN; without it, all ranks
+  // must be on one host. Errors: H0126 not all ranks have joined in that time, and those of ControlServer::open() and
+  // ControlClient::join().
   static Result<std::unique_ptr<Control>> open(const World& world, Json facts,
                                                double patience_s = 600);
   // On a rank that serves, waits up to 10 s until the other ranks have heard how the run ended.
@@ -32,11 +33,11 @@ class Control {
   const World& world() const { return client_->world(); }
   ControlClient& client() { return *client_; }
 
-  // The cause of an error. own: this rank itself. follows: another rank was lost, such as by a closed connection. told:
-  // another rank failed and reported its error.
+  // The cause of the error that ends this rank. own: this rank itself. follows: another rank was lost, for example
+  // because its connection closed. told: another rank has failed, and its error was reported to this rank.
   enum class Cause { own, follows, told };
-  // Tells the other ranks how this rank ended: with success, or with an error. Returns `status`. If `cause` is
-  // `follows`, waits up to 3 s for the error of the rank that was lost, and returns it as H0129.
+  // Tells the other ranks how this rank ended: with success, or with an error. Returns `status`, with one exception: if
+  // `cause` is `follows`, waits up to 3 s for the error of the rank that was lost, and returns that error as H0129.
   Status end(Status status, Cause cause = Cause::own);
 
  private:

@@ -30,10 +30,12 @@
 namespace hone {
 
 struct JoinOptions {
-  std::string token = {};       // the secret of the run; "": none
-  Json facts = Json::object();  // texts by name (program, settings, data), equal to those of rank 0
-  double patience_s = 600;      // the longest wait for the control plane and for rank 0, in seconds
-  double heartbeat_s = 1;       // the time between two heartbeats, in seconds
+  std::string token = {};  // the secret of the run; "": none
+  Json facts =
+      Json::object();  // texts by name (program, settings, data); rank 0 must have the same
+  // The longest time of join() in seconds: to connect to the control plane, and to wait until rank 0 has joined too.
+  double patience_s = 600;
+  double heartbeat_s = 1;          // the time between two heartbeats, in seconds
   Clock* clock = &system_clock();  // not owned
 };
 
@@ -50,7 +52,7 @@ class ControlClient : public KeyValues {
   // KeyValues: see base/ranks/key_values.h.
   Status set(const std::string& key, std::string_view value) override;
   Result<std::string> get(const std::string& key, double patience_s = kNoEnd) override;
-  // set() and get() for JSON values. The text of a value has at most kMostValueBytes.
+  // set() and get() for JSON values, with keys of their own. The text of a value has at most kMostValueBytes.
   Status publish(const std::string& key, const Json& value);
   Result<Json> published(const std::string& key, double patience_s = kNoEnd);
 
@@ -62,11 +64,12 @@ class ControlClient : public KeyValues {
   // Waits until every rank has called it with this name. Error H0126 as in gather().
   Status barrier(const std::string& name, double patience_s = kNoEnd);
 
-  // Sets the optimizer step. The progress of this rank is sent with each heartbeat; set_step() and gather() also send a
-  // heartbeat at once, set_step() at most ten a second.
+  // Sets the optimizer step. The progress of this rank is sent with each heartbeat. set_step() and gather() also send a
+  // heartbeat at once, but set_step() at most ten a second.
   void set_step(int64_t step);
-  // Adds the bytes that all other TCP connections of this process have moved to the heartbeats of a rank that waits.
-  // With these counts the server finds that ranks are stuck (H0131): all wait, and no byte moves between them.
+  // From now on, heartbeats count traffic. If this rank has waited in a collective for at least 2 s, a heartbeat has
+  // the number of bytes that all other TCP connections of this process have moved. From these numbers the server finds
+  // that ranks are stuck (H0131): all wait, and no byte moves between them.
   void measure_traffic();
   // Sets the number of timed steps and the median and 99th percentile of their times in seconds, without the time spent
   // waiting for other ranks.
@@ -77,8 +80,8 @@ class ControlClient : public KeyValues {
   // The work of the host, such as "evaluation", with `done` of `total` units; total 0: unknown. `work` "": none.
   void set_work(std::string_view work, int64_t done, int64_t total);
 
-  // The ranks that have not reached this collective, with their present work. Error H0125 if the control plane does not
-  // answer within 5 s.
+  // The ranks that have not reached collective number `collective`, with their present work. Error H0125 if the control
+  // plane does not answer within 5 s.
   Result<std::vector<MissingRank>> who_is_missing(int64_t collective);
 
   // The step times of each rank, in the order of ranks. Error H0125 as in who_is_missing().

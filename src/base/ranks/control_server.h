@@ -17,10 +17,12 @@ namespace hone {
 
 struct ServeOptions {
   ControlOptions state = {};
-  bool loopback = true;  // only processes of this host can connect; needed if there is no token
-  int port = 0;          // the TCP port; 0: the kernel chooses one
+  // True: only processes of this host can connect. It must be true if there is no token.
+  bool loopback = true;
+  int port = 0;                    // the TCP port; 0: the kernel chooses one
   Clock* clock = &system_clock();  // not owned
-  // Receives lines about missing, silent and slow ranks. Called on a thread of the server.
+  // Receives lines for the user about missing, silent and slow ranks. Called on a thread of the server. Empty: the
+  // lines are dropped.
   std::function<void(const std::string& line)> say = {};
 };
 
@@ -34,23 +36,27 @@ class ControlServer {
   ControlServer& operator=(const ControlServer&) = delete;
 
   int port() const;
-  // Begins the next membership, with this number of ranks. The ranks of the former one are refused from now on.
+  // Begins the next membership, one start of all ranks together, with this number of ranks. The server refuses ranks of
+  // the former membership from now on. Memberships are numbered; `epoch` is the number.
   void begin_epoch(int ranks);
-  int64_t epoch() const;  // the number of the present membership
-  // Asks all ranks to stop as if they had received this signal, SIGTERM or SIGINT. For ranks on other hosts.
+  int64_t epoch() const;  // the number of the current membership
+  // Asks all ranks of the current membership to stop as if they had received this signal, SIGTERM or SIGINT. It also
+  // reaches ranks on other hosts, to which the launcher cannot send signals.
   void stop(int signal);
   // Records a failure that the launcher has noticed, such as a process that was killed.
   void fail(RankFailure failure);
   std::optional<RankFailure> first_failure() const;  // nullopt: none
-  RankProgress progress(int rank) const;             // from its last heartbeat, up to now
-  bool is_silent(int rank) const;                    // no heartbeat for ControlTimes::silent_s
-  // Waits until each rank has finished or is lost. Returns false if that takes longer than `patience_s` seconds.
+  // The progress from the rank's last heartbeat; RankProgress::since_s is counted up to now.
+  RankProgress progress(int rank) const;
+  bool is_silent(int rank) const;  // no heartbeat for ControlTimes::silent_s
+  // Waits until each rank that has joined has finished or is lost. Returns false if that takes longer than `patience_s`
+  // seconds.
   bool wait_for_ranks(double patience_s) const;
   // The launchers of other machines that wait for the next membership (machines.h).
   std::vector<WaitingMachine> waiting_machines() const;
-  // Answers them. A launcher without an element in `places` continues to wait.
+  // Sends their places to the launchers that wait. A launcher without an element in `places` continues to wait.
   void place_machines(const std::vector<MachinePlace>& places);
-  // Tells them that the run has ended with this exit status.
+  // Tells the launchers that wait that the run has ended with this exit status.
   void end_machines(int status);
   // The ranks that have not reached this collective (control_client.h), with their present work.
   std::vector<MissingRank> missing_at(int64_t collective) const;

@@ -7,7 +7,7 @@
 //   beat {progress}                                 heard
 //   set {key} value                                 -
 //   get {key, id}                                   value {id} bytes, when the key is set
-//   forget {id}                                     -      the answer is no longer awaited
+//   forget {id}                                     -, and a `get` with this id no longer waits
 //   meet {name, id} bytes                           met {id, sizes} bytes, when all have come
 //   missing {collective, id}                        missing {id, ranks: [{rank, host, doing}]}
 //   times {id}                                      times {id, ranks: [{rank, host, progress}]}
@@ -15,9 +15,11 @@
 //   leave                                           -
 // A launcher of another host reports a failure of its ranks over a new connection:
 //   report {token, epoch, rank, host, progress} report    heard, and the end of the connection
-// A launcher of another host also keeps a connection open while its ranks run. If this connection is lost before the
-// ranks have joined, the ranks count as lost:
-//   machine {token, machine, slots, host}                 place {...}, when the next membership begins,
+// A launcher of another host also keeps a connection open while its ranks run: it asks for a place, and later says that
+// its ranks have ended. If this connection is lost before all of its ranks have joined, a rank that is missing counts
+// as lost:
+//   machine {token, machine, slots, host}                 place {machine, epoch, ranks, full_ranks,
+//                                                         first_rank}, when the next membership begins,
 //                                                         or over {status} and the end of the connection
 //   ended                                                 heard, and the end of the connection
 // Messages to all ranks: failed {rank, host, progress} report, when the first error is known; stop {signal}, a request
@@ -52,8 +54,8 @@ class ControlState {
     Frame frame;
     bool last = false;  // close the connection after the message
   };
-  // The three functions below report an event and return the messages to send. A connection is a number that the caller
-  // chooses; `now` is in seconds of the caller's clock.
+  // The three functions below report an event: a frame has come, a connection has ended, time has passed. They return
+  // the messages to send. A connection is a number that the caller chooses; `now` is in seconds of the caller's clock.
   std::vector<Out> receive(int64_t connection, const Frame& frame, double now);
   std::vector<Out> closed(int64_t connection, double now);
   std::vector<Out> tick(double now);  // call it at least once a second
@@ -61,19 +63,21 @@ class ControlState {
   // Begins a new membership of this number of ranks. Ranks of the former membership are refused from now on, and its
   // keys are removed.
   std::vector<Out> begin_epoch(int ranks);
-  // Asks all ranks to stop as if they had received this signal, also those that join later.
+  // Asks all ranks to stop as if they had received this signal. Ranks that join the membership later are asked too.
   std::vector<Out> stop(int signal);
   // Handles a failure as if the rank had reported it.
   std::vector<Out> fail(RankFailure failure, double now);
 
   // The launchers of other machines that wait for the next membership, in the order of their arrival.
   const std::vector<WaitingMachine>& machines() const { return machines_; }
-  // Answers them. A launcher without an element in `places` continues to wait.
+  // Returns the messages with their places for the launchers that wait. A launcher without an element in `places`
+  // continues to wait.
   std::vector<Out> place_machines(const std::vector<MachinePlace>& places);
-  // Tells them that the run has ended with this exit status.
+  // Returns the messages which tell the launchers that wait that the run has ended with this exit status.
   std::vector<Out> end_machines(int status);
 
-  // The role of a connection: of a rank, of a launcher that waits for a place, or of one that has a place.
+  // Return true if the connection belongs to a rank that has asked to join, to a launcher that waits for a place, or to
+  // a launcher that has a place.
   bool has_joined(int64_t connection) const { return ranks_.contains(connection); }
   bool waits_for_place(int64_t connection) const;
   bool keeps_place(int64_t connection) const { return placed_.contains(connection); }
@@ -99,7 +103,7 @@ class ControlState {
   };
   // Records that the launcher of these ranks is lost.
   void lose_machine(const Placed& placed, double now);
-  // Adds the message of the first error for all ranks, once.
+  // Once the first error is known, appends the message `failed` for each rank. Does so once.
   void announce_failure(std::vector<Out>& out);
   std::vector<Wait> waits(double now) const;
 

@@ -31,17 +31,19 @@ struct MachinePlace {
   int machine = 0;         // the number of the machine
   int64_t epoch = 1;       // the number of the membership
   // ranks: the number of ranks in the membership. full_ranks: the number when no machine is missing. first_rank: the
-  // first rank of this machine, which is followed by the others of its `slots` ranks.
+  // number of this machine's first rank; its other ranks have the numbers after it.
   int ranks = 1, full_ranks = 1, first_rank = 0;
   bool over = false;  // true: there is no place, because the run has ended
   int status = 0;     // if `over`: the exit status of the run
-  // On the launcher: its connection to the server. If it ends before the ranks have joined, the ranks count as lost.
+  // On the launcher: its connection to the server. If the connection ends before all ranks of the machine have joined,
+  // a rank that is missing counts as lost.
   std::shared_ptr<FrameConnection> held = {};
 };
 
-// Sends the request `mine` to the control plane at the address and port of `at`, and waits for the next membership or
-// the end of the run. Calls `stops` repeatedly; if it returns true, returns nullopt. Errors: H0125 the control plane
-// cannot be reached within `patience_s` seconds, or was lost; H0123 the token is not that of the run.
+// Sends the request `mine` to the control plane at World::address and World::port of `at`, and waits for the next
+// membership or the end of the run. Calls `stops` repeatedly; if it returns true, ask_place() returns nullopt. Errors:
+// H0125 the control plane cannot be reached within `patience_s` seconds, or the connection to it was lost; H0123 the
+// token is not that of the run.
 Result<std::optional<MachinePlace>> ask_place(const World& at, const std::string& token,
                                               const MachineRequest& mine, double patience_s,
                                               const std::function<bool()>& stops);

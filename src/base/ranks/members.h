@@ -19,7 +19,7 @@ struct ControlTimes {
   // After an error that follows from the end of another rank, the time to wait for that rank's own error, which takes
   // precedence.
   double grace_s = 1;
-  // Missing ranks are reported after other ranks have waited for this time, then after three times this, and so on.
+  // Missing ranks are reported after other ranks have waited for this time, then after 3, 9, 27 ... times this time.
   double report_s = 3;
   // Ranks are stuck if all wait in one collective and no byte moves between them for this time.
   double stuck_s = 60;
@@ -31,7 +31,7 @@ struct Wait {
   double since_s = 0;                     // how long the first of them has waited, in seconds
   int waiting = 0;                        // the number of ranks that wait
   std::vector<MissingRank> missing = {};  // the ranks for which they wait
-  // The time in seconds since the last heartbeat of one of the waiting ranks. They may have stopped waiting since then.
+  // The time in seconds since the latest heartbeat of any waiting rank. The ranks may have stopped waiting since then.
   double heard_s = 0;
 };
 
@@ -78,7 +78,8 @@ class Members {
   std::vector<MissingRank> missing(const std::function<bool(int rank)>& there, double now) const;
   // The ranks that have not reached this collective (control_client.h).
   std::vector<MissingRank> missing_at(int64_t collective, double now) const;
-  // Lines for the user about ranks whose steps take clearly longer than those of the median rank, by rank.
+  // Lines for the user, by rank. A rank has a line if its median step time is at least 1.2 times that of the median
+  // rank and at least 5 ms longer. Empty until each rank has 16 timed steps.
   std::map<int, std::string> slow_ranks() const;
   // The waits for ranks that have not joined, and for ranks that have not reached a collective.
   std::vector<Wait> waits(double now) const;

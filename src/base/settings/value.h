@@ -47,12 +47,13 @@ const char* metavariable(const Field& field);  // for --help: "NUMBER"; "" for a
 //   optional  None or null unset the field
 bool assign(const Field& field, const Json& value);
 
-// The value for a settings file. A ByteSize is text such as "16GiB", or a number of bytes; an unset optional is null.
+// The value for a settings file. A ByteSize that is a multiple of 1 KiB is text such as "16GiB"; other sizes are a
+// number of bytes. An unset optional is null.
 OrderedJson value_of(const Field& field);
 // The value in one line for people: "5e-05", "40" (for 40 and 40.0), "true", "a,b", "none" (for null).
 std::string value_text(const OrderedJson& value);
 
-// Reads true, yes, y, t, on or 1; false, no, n, f, off or 0; in any case. nullopt for other texts.
+// Reads true, yes, y, t, on or 1, and false, no, n, f, off or 0, in upper or lower case. nullopt for other texts.
 std::optional<bool> bool_of(std::string_view text);
 
 }  // namespace hone

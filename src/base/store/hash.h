@@ -40,8 +40,8 @@ struct Md5 : StreamHash {
 std::string hex_of(std::string_view bytes);
 std::string sha256_of_text(std::string_view text);
 
-// Errors: those of the store.
 class Store;
+// The SHA-256 of a file's content, in lower-case hexadecimal. Errors: those of the store.
 Result<std::string> sha256_of_file(Store& store, const std::string& path);
 // Git's id of a file's content: the SHA-1 of "blob <size>\0" followed by the bytes. Errors: those of the store.
 Result<std::string> git_blob_id_of_file(Store& store, const std::string& path);

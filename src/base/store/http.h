@@ -38,10 +38,10 @@ class HttpClient {
 
   // Sends a GET for the bytes of a file from `offset` on, and follows up to 10 redirects. Calls sink(at, bytes) with
   // consecutive pieces, the first at `offset`. If `at` is 0 instead of the expected offset, the server sends the file
-  // from the start: drop the earlier bytes. After a cut connection, the download continues with a Range request if
-  // the file on the server is unchanged (If-Range), else from byte 0. If the status is not 200 or 206, the answer is
-  // returned and the sink is not called. Errors also: the first error of the sink, and H0108 if the server sends
-  // another range.
+  // from the start: drop the earlier bytes. After a cut connection, the download continues with a Range request if the
+  // file on the server is unchanged (If-Range), else from byte 0. If the status is not 200 or 206, the answer is
+  // returned and the sink is not called. Further errors: the first error of the sink, and H0108 if the server sends a
+  // range that was not requested.
   using Sink = HttpSink;
   Result<HttpResponse> download(const std::string& url, const HttpHeaders& headers, int64_t offset,
                                 const Sink& sink);

@@ -58,14 +58,14 @@ struct HttpClientOptions {
   double connect_timeout_seconds = 10;
   // A transfer that stays below `least_rate` for this time is aborted, and may be retried.
   double stall_timeout_seconds = 30;
-  // Bytes a second. The environment variable HONE_DOWNLOAD_LEAST_RATE sets the default.
+  // In bytes a second. The environment variable HONE_DOWNLOAD_LEAST_RATE sets the default.
   int64_t least_rate = environment_number("HONE_DOWNLOAD_LEAST_RATE", 1000);
   // The largest time for HttpClient::download() with all its retries. Other requests have at most 300 s. The
   // environment variable HONE_DOWNLOAD_DEADLINE sets the default.
   int64_t deadline_seconds = environment_number("HONE_DOWNLOAD_DEADLINE", 24 * 3600);
   int64_t most_body_bytes = int64_t{512} << 20;  // the largest body in HttpResponse::body
-  // The number of retries after status 408, 429, 500, 502, 503 or 504, or a broken connection. A download that received
-  // data starts to count again.
+  // The number of retries after status 408, 429, 500, 502, 503 or 504, or a broken connection. If a try of a download
+  // has received data, the retries count from 0 again.
   int retries = 4;
   // The wait before the first retry. Each later wait is twice the one before, up to 30 s. A longer time in the header
   // Retry-After, up to 60 s, replaces the wait. Each wait is multiplied by a random factor from 1 to 1.5, so that

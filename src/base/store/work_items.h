@@ -33,8 +33,8 @@ class WorkItems {
   WorkItems(const WorkItems&) = delete;
 
   // Takes an item that is not done and that no other process works on. Call commit() or give_back() before the next
-  // take(). nullopt: there is no such item now; all_done() says whether others still work. Errors: those of
-  // file_store().
+  // take(). nullopt: there is no such item now; if all_done() is false, other processes still work on items. Errors:
+  // those of file_store().
   Result<std::optional<int64_t>> take();
   // Stores the result of the taken item. If another process has stored a result first, that one stays, and this is not
   // an Error. Errors: those of file_store().

@@ -18,7 +18,7 @@ struct AheadMemory {
   // the code's part of planned_bytes.
   int64_t planned_bytes = 0, planned_code_bytes = 0;
   double seconds = 0;  // time of the compilation
-  // libtpu's numbers, added up.
+  // The sum of libtpu's numbers. Results that are written over arguments count once.
   int64_t device_bytes() const {
     return argument_bytes + output_bytes - alias_bytes + temporary_bytes + code_bytes;
   }

@@ -31,15 +31,15 @@ struct BackendKind {
   std::vector<DeviceSpec> (*devices)(const BackendOptions&) = nullptr;
   Chooser (*chooser)(const DeviceSpec&) = nullptr;  // chooses kernels for a device of `devices`
   Joiner join = nullptr;      // Backend::join for `devices`; null: joins nothing
-  bool needs_device = false;  // needs hardware or a library that a machine may lack
-  // --device auto opens the backend of the highest rank that works. 0: "auto" never opens this one.
+  bool needs_device = false;  // true: needs hardware or a library that a machine may lack
+  // --device auto opens the backend with the highest auto_rank of those that work. 0: "auto" never opens this one.
   int auto_rank = 0;
   // The error of a machine that lacks the device. Most machines do, so "auto" does not warn of this error. Null: none.
   const ErrorCode* absent = nullptr;
   // Whether --device takes an ordinal: "name:1" is the second device.
   bool numbered = false;
-  // Counts the devices of this machine; the ranks of one process take one each. Null: several ranks in one process are
-  // not supported.
+  // Counts the devices of this machine; each rank of a process takes one. Null: several ranks in one process are not
+  // supported.
   Result<int> (*devices_here)() = nullptr;
 };
 

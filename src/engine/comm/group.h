@@ -28,10 +28,10 @@ namespace hone {
 class CollectiveWatch {
  public:
   virtual ~CollectiveWatch() = default;
-  // This rank starts a collective, and so starts to wait for other ranks. `node`: its op and scope, such as
-  // "all_reduce gradients.wte.weight".
+  // Called when this rank starts a collective, and so starts to wait for other ranks. `node`: the collective's op and
+  // scope, such as "all_reduce gradients.wte.weight".
   virtual void reach(const std::string& node) = 0;
-  // The collective has ended.
+  // Called when the collective has ended.
   virtual void pass() = 0;
 };
 

@@ -41,8 +41,8 @@ struct Copy {
   void* to = nullptr;
   const void* from = nullptr;
   int64_t bytes = 0;
-  // For a copy to disk: nothing else uses the rest of the last disk block (kDiskAlignment) that it writes, so the rest
-  // may be overwritten.
+  // True, for a copy to disk: nothing else uses the rest of the last disk block (kDiskAlignment) that it writes, so the
+  // rest may be overwritten.
   bool whole = false;
 };
 
@@ -57,7 +57,7 @@ class Queue {
     copy({&one, 1});
   }
   virtual void zero(void* to, int64_t bytes) = 0;
-  // Calls `work` on the host. The object `work` must exist until then.
+  // Calls `work` on the host. The object `work` must exist until that call has returned.
   virtual void run(const std::function<void()>& work) = 0;
   // Returns a mark; the queue reaches it when all work given so far is done.
   virtual uint64_t record() = 0;

@@ -56,8 +56,8 @@ class DiskBlocks {
   };
   Place place_of(const void* address) const;
   bool failed() const { return failed_; }
-  // Keeps a failure for check(), with the reason errno (0: the file ended early), unless there is one already. Returns
-  // false. `bytes`: those that were not read or written, from `offset` on.
+  // Keeps a failure for check() unless there is one already. Its reason is the present errno; errno 0 means that the
+  // file ended early. Returns false. `bytes`: the number of bytes that were not read or written, from `offset` on.
   bool fail(bool writes, int file, int64_t offset, int64_t bytes);
   // Removes pages from the page cache. Call it after each read or write at a place that is not direct; `written`: it
   // was a write.

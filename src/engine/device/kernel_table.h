@@ -7,8 +7,11 @@
 
 namespace hone {
 
-// A head line, then a line for each op and kernel. Columns: the number of nodes, the op, the dtype of its first result,
-// the kernel's id or "decomposed", and the reason not to use a faster kernel. `p` is not lowered.
+// The table as text: a head line, then one line for all nodes with equal op, type, kernel and reason. Columns: the
+// number of these nodes, the op, the dtype of its first result, the id of the kernel ("decomposed" if the backend
+// declines the node), and the reason why the backend does not use a faster kernel or declines the node. Call it before
+// lower(): `p` must still have the ops that the backend may decline. Views, copies and waits, which need no kernel, are
+// left out.
 std::string kernel_table(const Program& p, const Backend& backend);
 
 }  // namespace hone

@@ -26,7 +26,7 @@ struct RankSend {
 // A message that this rank receives.
 struct RankReceive {
   int from = 0;          // rank of the run
-  RankPiece piece;       // where to store it, in a result; see scratch
+  RankPiece piece;       // the place in a result at which to store it, if scratch is -1
   int64_t scratch = -1;  // >= 0: store it in the workspace instead, from this byte on
 };
 // Adds a piece of an operand and the same piece of the other ranks, in the order of ranks.
@@ -68,7 +68,7 @@ struct RankWork {
 RankWork rank_work(const NodeView& n);
 // Checks that the node's ranks match the device's group: else a Bug. Without a group there is one rank.
 void expect_rank_of(const NodeView& n, const Device& device);
-// RankWork::workspace_bytes() of the node. Its time does not grow with the size of the tensors.
+// RankWork::workspace_bytes() of the node. The time of this call does not grow with the size of the tensors.
 int64_t rank_workspace_bytes(const NodeView& n);
 
 }  // namespace hone

@@ -15,13 +15,13 @@ struct DeviceSpec : Speeds {
   std::string name;          // "cpu", "H100"
   std::string kernels;       // name of the backend that chooses its kernels: "cpu", "cuda"
   int64_t memory_bytes = 0;  // all of its memory
-  bool own_memory = false;   // its memory is not the host's
+  bool own_memory = false;   // true: its memory is not the host's
   HostLane host_lane = HostLane::none;
   std::string isa;               // instruction set or architecture: "avx512", "sm_90a"
   bool multiplies_bf16 = false;  // in hardware; otherwise bf16 products have the speed of f32
-  // Kernels convert 16-bit values at no cost, so values are kept in 16 bits (passes/narrow_values.h).
+  // True: kernels convert 16-bit values at no cost, so values are kept in 16 bits (passes/narrow_values.h).
   bool keeps_narrow = false;
-  // A row of a large product has the same bits whichever other rows are computed (passes/divide_rows.h).
+  // True: a row of a large product has the same bits whichever other rows are computed (passes/divide_rows.h).
   bool rows_apart = false;
   int threads = 1;              // of a CPU
   int64_t workspace_bytes = 0;  // the most scratch of one matrix product; 0: no limit

@@ -43,7 +43,7 @@ class Attrs {
   std::string text(std::string_view name, std::string otherwise = "") const;
   std::vector<int64_t> integers(std::string_view name) const;
   void set(std::string_view name, Attr value);  // adds or replaces it
-  void erase(std::string_view name);            // may be absent
+  void erase(std::string_view name);            // does nothing if it is absent
   const std::vector<Named>& all() const { return list_; }
   bool operator==(const Attrs&) const = default;
 
@@ -67,7 +67,8 @@ struct Node {
   std::string scope;  // "h.3.attn": names layers in errors, profiles and random numbers
   Phase phase = Phase::forward;
   Lane lane = Lane::compute;  // other lanes work in parallel with compute
-  bool clone = false;  // a placement pass repeats another node: never merge the two equal nodes
+  // True: a placement pass made this node as a repetition of an equal node. Passes must not merge the two.
+  bool clone = false;
 };
 
 // The purpose of a state; `hone plan` sums bytes by it.
@@ -128,7 +129,7 @@ class Program {
   std::vector<Node> nodes;  // in execution order
   std::vector<Named> outputs;
   std::vector<ValueInfo> values;  // by ValueId
-  bool frozen = false;            // a placement pass has run: no numeric pass may follow
+  bool frozen = false;            // true: a placement pass has run, so no numeric pass may follow
 
   const OpTable& ops() const { return *ops_; }
   ValueId new_value(Type type, int32_t node = -1);  // in the space `device`

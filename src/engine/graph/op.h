@@ -119,7 +119,7 @@ struct Op {
   std::vector<std::string> optional_results = {};
 
   // Traits that passes use.
-  // A matrix product of its first two operands; attribute bf16 or f16 rounds both to that type first. If one of
+  // True: a matrix product of its first two operands; attribute bf16 or f16 rounds both to that type first. If one of
   // them is a weight, it is operand kWeightOperand.
   bool product = false;
   static constexpr size_t kWeightOperand = 1;
@@ -129,8 +129,8 @@ struct Op {
   std::optional<size_t> stored_weight = {};
   bool activation = false;  // elementwise on one operand; its name is a choice of linear's `act`
   bool sum = false;         // adds its two operands
-  // Dequantizes its operand `payload` to floats. An op with attribute `scheme` can do this itself: it then takes the
-  // operands of both nodes (passes/fuse.h).
+  // True: the op dequantizes its operand `payload` to floats. An op that reads the floats and has an attribute `scheme`
+  // can dequantize itself: it then takes the operands of both nodes (passes/fuse.h).
   bool widens = false;
   // An op with `copies` starts a copy of its only operand to the space that attribute `to` names. An op with `waits`
   // waits until its only operand is complete; its result is a view of it.
@@ -138,7 +138,7 @@ struct Op {
   // Non-null: a collective, which runs on the lane comm together with the same node of every other rank. Returns the
   // bytes that this rank sends.
   int64_t (*traffic)(const NodeView&) = nullptr;
-  // A collective whose result i joins the rows of operand i of all ranks, unchanged.
+  // True: a collective whose result i joins the rows of operand i of all ranks, unchanged.
   bool gathers = false;
   std::optional<double> neutral = {};  // f(x, neutral) = f(neutral, x) = x, bit for bit
 
@@ -147,7 +147,8 @@ struct Op {
   const Overwrite* accumulator() const;  // the entry of `over` with `adds`, or null
 };
 
-// The index of an operand in a node with `inputs` operands; for a list, of its first. A name that the op does not
+// The index of an operand in a node with `inputs` operands; for a list, the index of its first tensor. A name that the
+// op does not define is a Bug.
 // define is a Bug.
 size_t slot_of(const Op& op, std::string_view operand, size_t inputs);
 

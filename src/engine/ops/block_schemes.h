@@ -30,14 +30,15 @@ namespace hone {
 
 struct BlockScheme {
   std::string name;
-  int64_t block = 0;            // number of elements of a block of the payload
-  int64_t bytes = 0;            // number of bytes of a block
-  int64_t scaled = 0;           // elements that share a scale outside the payload; 0: a row's
-  const float* code = nullptr;  // the 16 values of a 4-bit code; null: another scheme
+  int64_t block = 0;  // number of elements of a block of the payload
+  int64_t bytes = 0;  // number of bytes of a block
+  // Schemes with scales outside the payload: the number of elements that share a scale; 0: the elements of a row do.
+  int64_t scaled = 0;
+  const float* code = nullptr;  // the 16 values of a 4-bit code; null: the scheme has no such code
   // A block with scales inside holds `halves` f16 numbers (scales, minima) one after another, from its byte
   // `halves_at` on.
   int64_t halves = 0, halves_at = 0;
-  // The first byte of a block is the exponent e of the block's scale 2^(e - 127).
+  // True: the first byte of a block is the exponent e of the block's scale 2^(e - 127).
   bool has_exponent = false;
 
   int64_t row_bytes(int64_t columns) const { return columns / block * bytes; }

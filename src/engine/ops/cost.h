@@ -8,8 +8,10 @@ namespace hone {
 // The cost that the node's op computes; if Op::cost is null, elementwise(n, 1).
 Cost cost_of(const NodeView& n);
 
-// Costs for the definitions of ops.
-// FLOPs: flops_per_element for each element of result 0. Bytes: all operands and results.
+// The functions below return costs for the definitions of ops.
+
+// The cost of an elementwise op. FLOPs: flops_per_element for each element of result 0. Bytes: all operands and
+// results.
 Cost elementwise(const NodeView& n, double flops_per_element);
 // A matrix product with `sums` elements in its result, each a sum of `terms` products. Bytes: all operands and results.
 Cost product_cost(const NodeView& n, int64_t sums, int64_t terms);

@@ -27,7 +27,7 @@ Result<WindowDims> window_dims(const NodeView& n, const Shape& images, int64_t k
                                int64_t kernel_w);
 // The windows of a pool, whose kernel_h and kernel_w are the attribute kernel. H1203: as for window_dims().
 Result<WindowDims> pool_dims(const NodeView& n, const Shape& images);
-// H1203: a window of a pool may be in the padding only.
+// Checks that the padding is so small that each window of a pool has a pixel of the image; else H1203.
 Status expect_has_pixels(const NodeView& n, const WindowDims& d);
 // The type of a pool's result. H1203: the operand or an attribute does not fit.
 Result<Types> infer_pool2d(const NodeView& n);

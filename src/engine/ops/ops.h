@@ -16,7 +16,7 @@ namespace ops {
 // ---- primitives: every backend computes these -------------------------------------------------
 ValueId constant(Builder& b, double value, Type type);  // each element is `value`
 ValueId iota(Builder& b, Type type, int64_t axis);      // each element is its index along axis
-// Floats are rounded to nearest even, floats to integers toward 0.
+// Conversions to floats round to nearest, ties to even. Conversions of floats to integers round toward 0.
 ValueId cast(Builder& b, ValueId x, DType to);
 // The functions from add() to select() are elementwise, on one element type and equal shapes. A scalar operand, of
 // shape [], is broadcast.
@@ -62,25 +62,26 @@ struct InBlocks {
   ValueId payload, scales = kNoValue, nested_scales = kNoValue, offset = kNoValue;
 };
 ValueId dequantize(Builder& b, const InBlocks& w, DType dtype = DType::f32);
-// Random masks of dropout (bool; true: the element is kept), by Philox4x32-10 (base/core/philox.h). p: the probability
-// of dropping. rng i64[2] = {seed, step}. sample_ids i64[T]: a number for each token's sample. `key` names the place in
-// the model, usually the scope; equal keys have equal masks.
-// Elements of a layer: positions i32[T] -> [T, channels].
+// The two functions below make random masks of dropout (bool; true: the element is kept), by Philox4x32-10
+// (base/core/philox.h). p: the probability of dropping. rng i64[2] = {seed, step}. sample_ids i64[T]: a number for each
+// token's sample. `key` names the place in the model, usually the scope; equal keys have equal masks.
+
+// The mask of the elements of a layer: positions i32[T] -> [T, channels].
 ValueId dropout_mask(Builder& b, ValueId rng, ValueId sample_ids, ValueId positions, double p,
                      int64_t channels, const std::string& key);
-// Attention probabilities: sample_ids i64[Tq], cu_q, cu_k i32[S+1] -> [heads, Tq, tk]. A pair of a query and a key of
-// different segments is true.
+// The mask of attention probabilities: sample_ids i64[Tq], cu_q, cu_k i32[S+1] -> [heads, Tq, tk]. It is true for a
+// query and a key of different segments.
 ValueId attention_dropout_mask(Builder& b, ValueId rng, ValueId sample_ids, ValueId cu_q,
                                ValueId cu_k, double p, int64_t heads, int64_t tk,
                                const std::string& key);
-// Normally distributed numbers with mean 0 and standard deviation std, by Philox from `key`. They change after each
-// `period` steps. step i64[], 1 for the first.
+// Normally distributed numbers with mean 0 and standard deviation std, by Philox from `key`. `period` steps have the
+// same numbers, the next `period` steps have others. step i64[], 1 in the first step.
 ValueId random_normal(Builder& b, ValueId step, const Type& type, double std, int64_t period,
                       int64_t key);
 // Rounds x (f32) to bf16 stochastically, by Philox from `key` and step i64[]. `first`: the index of x's first element
 // in its tensor, so that a part of a tensor is rounded as in the whole.
 ValueId round_stochastic(Builder& b, ValueId x, ValueId step, int64_t key, int64_t first = 0);
-// Converts f32 numbers to split form (engine/graph/halves.h); `joined`: converts split form to f32 numbers.
+// Converts f32 numbers to split form (engine/graph/halves.h). `joined` true: converts split form back to f32 numbers.
 ValueId halves(Builder& b, ValueId x, bool joined);
 // The upper halves of x, which is in split form, as bf16 of x's shape; a view.
 ValueId upper_half(Builder& b, ValueId x);
@@ -236,10 +237,11 @@ struct DeltaRule {
 DeltaRule gated_delta_rule(Builder& b, const DeltaRuleInputs& in, int64_t heads, int64_t key_heads);
 // The loss of a language-model head or a classifier; kernels never hold all logits. x [T,C], w [V,C], bias [V] or
 // kNoValue, labels i32[T] (negative, such as -100: ignored), scale []. Results: nll [T] the negative log likelihood (0
-// if ignored), loss [] = scale * sum of nll, correct i32[T] (1: the argmax of the logits is the label). `grads`: the
-// gradients dx [T,C], dw [V,C] and dbias [V] of loss are computed in the same visit (three matrix products). They are
-// kNoValue without `grads`; dw also if w is frozen, dbias also if bias is frozen or absent. Accumulator of dw: operand
-// 4. smoothing e: the target is (1-e) onehot(label) + e/V, as in Transformers' LabelSmoother. softcap c > 0: logits z
+// if ignored), loss [] = scale * sum of nll, correct i32[T] (1: the argmax of the logits is the label).
+// `grads` true: the gradients dx [T,C], dw [V,C] and dbias [V] of loss are computed together with the loss, in three
+// matrix products. dw is left out (kNoValue) if w is not trainable; dbias if bias is absent or not trainable. `grads`
+// false: all three are kNoValue. Accumulator of dw: operand 4.
+// smoothing e: the target is (1-e) onehot(label) + e/V, as in Transformers' LabelSmoother. softcap c > 0: logits z
 // become c tanh(z / c), in the gradients too.
 struct CrossEntropy {
   ValueId loss, nll, correct, dx, dw, dbias;

@@ -37,8 +37,8 @@ Result<Types> same_as_first(const NodeView& n);
 // The result has the type of operands 0 and 1, which must have one dtype and one shape, but a scalar is broadcast to
 // the other's shape; else H1203.
 Result<Types> same_as_both(const NodeView& n);
-// The type to which the product's attribute bf16 or f16 rounds the operands before it; f32 if neither is set. An
-// operand that has this type already counts as f32, and so does the result.
+// The type to which a product rounds its operands before it multiplies them, by its attribute bf16 or f16; f32 if
+// neither is set. An operand that has this type already counts as f32, and so does the result.
 DType rounded_to(const NodeView& n);
 std::vector<AttrSpec> with_rounding(std::vector<AttrSpec> attrs);  // adds attributes bf16 and f16
 void set_rounding(Attrs& attrs, DType to);                         // sets one of them; f32: none

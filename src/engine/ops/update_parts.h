@@ -7,7 +7,8 @@
 //   step     i64[], 1 for the first step
 //   g_scale  f64[]. If it is not finite, each result equals its operand: a step with overflowed gradients
 //            changes nothing.
-// p' overwrites p and states' overwrite states. States are zero before the first step, unless the op's file says else.
+// p' overwrites p and states' overwrite states. States are zero before the first step, unless the op's file says
+// otherwise.
 // Attribute decay has a 0 or 1 for each tensor: whether attribute weight_decay applies to it. Empty: it applies to all.
 // Ops compute in f32 (f64 for f64) and round to nearest at the end; a bf16 tensor has bf16 states.
 //

@@ -13,13 +13,14 @@ class MovedViews {
   explicit MovedViews(Program& program)
       : p_(program), views_(program.values.size(), {kNoValue, kNoValue}) {}
 
-  // The value that is view `v` of `base`; kNoValue: call make().
+  // The value that is view `v` of `base`; kNoValue: the last make() for `v` had another base, or there was none.
   ValueId of(ValueId v, ValueId base) const {
     const auto& [shown, view] = views_[static_cast<size_t>(v)];
     return shown == base ? view : kNoValue;
   }
-  // Appends `node`, which makes the view `v` in the old program, so that it makes it from `operand`: `base` or a view
-  // of it. The first time its result is `v`, later a new value. Returns the result.
+  // Appends a copy of `node`, the node that makes view `v` in the old program. The copy makes the view from `operand`,
+  // which is `base` or a view of `base`. Returns its result: in the first call for `v` the value `v`, later a new value
+  // (Node::clone).
   ValueId make(ValueId v, ValueId base, Node node, ValueId operand, Phase phase) {
     auto& [shown, view] = views_[static_cast<size_t>(v)];
     node.phase = phase;

@@ -1,10 +1,10 @@
 // offload: moves values to the host's memory or to disk while no node on the device reads them.
 //
-//   %9 = adamw(.., %m, ..)   ->   %20 = copy(%m) {to="device"}      one stay earlier
+//   %9 = adamw(.., %m, ..)   ->   %20 = copy(%m) {to="device"}      placed one stay earlier
 //                                 %21 = wait(%20)
 //                                 %9  = adamw(.., %21, ..)
 //   next %m = %9                  %22 = copy(%9) {to="disk"}
-//                                 %23 = wait(%22)                   two stays later
+//                                 %23 = wait(%22)                   placed two stays later
 //                                 next %m = %23
 //
 // A stay is a group of nodes that use a value, with at most kStayGap other nodes between two of them; the value
@@ -44,7 +44,7 @@ struct Offload {
   // The device's lane host_compute. Unless it is none, the host runs the updates whose moments are in its memory.
   HostLane host_lane = HostLane::none;
 
-  // Whether a kind of value is offloaded.
+  // Whether any kind of value is offloaded.
   bool any() const {
     return masters != Space::device || moments != Space::device || params != Space::device ||
            gradients != Space::device || activations != Space::device;

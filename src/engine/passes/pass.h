@@ -11,8 +11,9 @@
 namespace hone {
 
 enum class PassKind {
-  numeric,    // may change rounding: depends on shapes only; none after the first placement pass
-  placement,  // may only duplicate, move or alias values; never changes a bit
+  // May change the rounding of results. Its choices depend on shapes only. It runs before all placement passes.
+  numeric,
+  placement,  // may only duplicate, move or alias values; never changes a bit of a result
 };
 
 struct Pass {

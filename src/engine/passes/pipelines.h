@@ -29,22 +29,23 @@ struct TrainPasses {
   // The type of gradients that wait for the update or are summed over micro-batches (differentiate.h): f32, bf16 or
   // f16.
   DType gradients = DType::f32;
-  // Activations that are too large for `stored` are kept as its largest value instead of an infinity.
+  // True: activations that are too large for `stored` are kept as its largest value instead of an infinity.
   bool saturate = false;
   // Names of weights of which products read a 16-bit copy (compute_copies.h); empty: none.
   std::set<std::string> copies = {};
   // The type of the copies, to which products round their operands.
   DType copies_as() const { return precision == Precision::f16 ? DType::f16 : DType::bf16; }
-  // Copies::resident: the weight stays on the device, and the update writes its copy.
+  // True: Copies::resident, so the weight stays on the device, and the update writes its copy. False: Copies::apart.
   bool resident_copies = false;
-  // Copies::halves: instead of a resident bf16 copy the weight is in split form.
+  // True: Copies::halves, so the weight is in split form instead of having a resident bf16 copy. Has an effect only
+  // with resident_copies, and only if the copies would be bf16.
   bool halves = false;
   Copies kind_of_copies() const {
     if (!resident_copies) return Copies::apart;
     return halves && copies_as() == DType::bf16 ? Copies::halves : Copies::resident;
   }
-  // The device gains from values in 16 bits (DeviceSpec::keeps_narrow). A CPU does not: its kernels compute in f32, and
-  // casts cost more time than moving fewer bytes saves.
+  // True: the device gains from values in 16 bits (DeviceSpec::keeps_narrow). A CPU does not: its kernels compute in
+  // f32, and casts cost more time than moving fewer bytes saves.
   bool keeps_narrow = false;
   // Whether narrow_values (narrow_values.h) runs.
   bool narrows() const {
@@ -77,10 +78,10 @@ struct TrainPasses {
 // "grad.<parameter>" and writes new versions of the parameters and of the optimizer's states.
 std::vector<Pass> step_pipeline(std::function<Result<bool>(Program&)> update,
                                 const TrainPasses& how = {});
-// Forward and backward pass of one micro-batch, whose gradients are states "grad.<parameter>". accumulate: gradients
-// are added to the states' old values instead of replacing them. `share`, if given: a pass for data-parallel ranks. It
-// removes the outputs "grad.<parameter>", exchanges the gradients, and writes or adds to the states; accumulate then
-// has no effect.
+// The forward and backward pass of one micro-batch, whose gradients are states "grad.<parameter>". `accumulate` true:
+// gradients are added to the states' old values; false: they replace the old values. `share`, if given: a pass for
+// data-parallel ranks. It removes the outputs "grad.<parameter>", exchanges the gradients, and writes or adds to the
+// states; accumulate then has no effect.
 std::vector<Pass> train_pipeline(bool accumulate, const TrainPasses& how = {},
                                  std::function<Result<bool>(Program&)> share = {});
 // A program that only updates parameters from gradients that are states.

@@ -24,8 +24,9 @@
 namespace hone {
 
 struct Recompute {
-  // Recomputes all values inside the blocks, as gradient checkpointing does; only values that pass from one block to
-  // the next are kept. A block is a layer: all nodes whose scope is equal up to its first number ("h.3" of "h.3.attn").
+  // True: recomputes all values inside the blocks, as gradient checkpointing does; only values that pass from one block
+  // to the next are kept. A block is a layer: all nodes whose scope is equal up to its first number ("h.3" of
+  // "h.3.attn").
   bool blocks = false;
   // The share (0 to 1) of the activations' bytes that may be kept when the backward pass begins. Values whose
   // recomputation would raise the peak are kept anyway.

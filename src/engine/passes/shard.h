@@ -9,8 +9,11 @@
 //   %10 = wait(all_gather(%9))
 //   next %w = %10                      next %w = %9
 //
-// A stay is a group of nodes that use the weight, with at most kStayGap (offload.h) other nodes between two of
-// them. Nodes of the update do not count. The weight is gathered for each stay. Weights whose stays begin within
+// In the new state, shard_of="w" and rows=[b,R,b,e] mean: the state's rows begin at row b of the R rows of w, and all
+// states of this program together hold the rows b to e - 1 of w (ShardSpec).
+//
+// A stay is a group of nodes that use the weight, with at most kStayGap (offload.h) other nodes between two of them.
+// Nodes of the update do not count. The weight is gathered for each stay. Weights whose stays begin within
 // kStayGap nodes are gathered together, up to kGatherBytes, while the nodes of the stay before run. Placement: no value
 // changes. All programs of a run must get the same Sharding. They cannot have compute_copies, which would read all rows
 // of a weight's new version. Run it after recompute and schedule.

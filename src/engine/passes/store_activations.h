@@ -6,8 +6,9 @@
 //                                             %40 : f32[T,C] = cast(%6)
 //                                             %30 = matmul(%40, %29)
 //
-// A product that rounds its operands to this type reads %6 directly, without the cast to f32. In the forward pass too,
-// where it computes the same bits; only the head, and programs with `saturate`, read the f32 value there.
+// A product that rounds its operands to this type reads %6 directly, without the cast to f32. Products of the forward
+// pass do so too, and compute the same bits; only the head, and products of programs with `saturate`, read the f32
+// value there.
 //
 // Other nodes of the forward pass read the f32 values. An exception are nodes that return statistics for the backward
 // pass (the log-sum-exp of attention, the mean of a norm): they read the rounded value, so that both passes see the

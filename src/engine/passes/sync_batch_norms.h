@@ -7,6 +7,8 @@
 //                                          %32, %33 = all_reduce(%30, %31) lane comm
 //                                          %9, .. = batch_norm_grad(.., %32, %33, count)
 //
+// `count` is the number of rows of all ranks.
+//
 // Means and variances of the ranks are joined in the order of ranks (T. Chan, G. Golub, R. LeVeque, "Updating Formulae
 // and a Pairwise Algorithm for Computing Sample Variances", 1979). Gradients of weights are still sums over this rank's
 // rows. A cast of a batch norm's operand `rows` to f32 becomes the sum of `rows` over all ranks. Run it on every rank,

@@ -17,7 +17,7 @@ struct Buffers {
     int64_t bytes = 0;
     // Indices of the first and the last node that use the buffer, inclusive. -1: it exists before the first node.
     int32_t first = 0, last = 0;
-    int32_t state = -1;  // index in Program::states; -1: not a state's
+    int32_t state = -1;  // index in Program::states; -1: the buffer is not a state's
     Space space = Space::device;
   };
   std::vector<Buffer> all;

@@ -13,18 +13,19 @@ struct Speeds {
   // FLOPs a second of a large matrix product whose operands are (or are rounded to) f32, bf16 and f16.
   double f32_flops = 0, bf16_flops = 0, f16_flops = 0;
   double bytes_per_second = 0;  // bytes read and written in the device's memory
-  // Bytes copied in one direction.
+  // Bytes a second that are copied in one direction.
   double host_bytes_per_second = 0;  // between the device's memory and the host's
   double peer_bytes_per_second = 0;  // to another device of the same kind in the machine
   double disk_read_bytes_per_second = 0, disk_write_bytes_per_second = 0;
-  // Bytes that kernels on the lane host_compute read and write in the host's memory. 0: such a kernel has the speed
+  // Bytes a second that kernels on the lane host_compute read and write in the host's memory. 0: such a kernel has the
+  // speed of the device.
   // of the device.
   double host_memory_bytes_per_second = 0;
   // Collectives: the bytes that a rank sends a second, and the seconds before a collective starts to send.
   double link_bytes_per_second = 0, link_seconds = 0;
   double node_seconds = 0;  // seconds that each node takes before its kernel starts
-  // Measured speeds by kind of node; must outlive this object. If given, they replace the *_flops and
-  // bytes_per_second. Null: none.
+  // Measured speeds by kind of node; must outlive this object. They replace the *_flops and bytes_per_second. Null:
+  // there are no measured speeds.
   const OpSpeeds* ops = nullptr;
 };
 

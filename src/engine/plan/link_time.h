@@ -1,16 +1,19 @@
-// Predicts the time of collectives between ranks on one or several machines. Near: between ranks of one machine. Far:
-// between ranks of different machines. A collective exchanges messages in rounds.
+// Predicts the time of collectives between ranks on one or several machines. "Near" means between ranks of one machine,
+// "far" between ranks of different machines. A collective exchanges messages in rounds.
 #pragma once
 
 #include "engine/plan/cost_model.h"
 
 namespace hone {
 
-// The speeds of a rank's links. A speed of 0 is unknown: its traffic then takes no time.
+// The speeds of a rank's links. A speed of 0 is unknown: its traffic then takes no time. The members ..._seconds are in
+// seconds.
 struct LinkSpeeds {
   double near_bytes_per_second = 0;  // bytes that a rank sends to the other ranks of its machine
   double far_bytes_per_second = 0;   // bytes that a rank sends to ranks of other machines
-  // near_seconds and far_seconds: the latency of a round whose messages stay in a machine, and of a round with messages
+  // near_seconds, far_seconds: the latency of each round. If a collective sends bytes to another machine, each of its
+  // rounds takes the larger of far_seconds and near_seconds; else each round takes near_seconds. message_seconds: a
+  // rank's time for each message that it sends, in addition.
   // to other machines. message_seconds: a rank's time for each message that it sends.
   double near_seconds = 0, far_seconds = 0, message_seconds = 0;
   // The number of ranks on each machine, which have consecutive numbers; 0: all ranks are on one machine.
@@ -19,19 +22,21 @@ struct LinkSpeeds {
 
 // The traffic of one rank.
 struct LinkTraffic {
-  double near_bytes = 0, far_bytes = 0;  // bytes sent to ranks of its machine, of other machines
-  double rounds = 0, messages = 0;       // numbers of rounds and of sent messages
+  // near_bytes: bytes that it sends to ranks of its machine. far_bytes: bytes that it sends to ranks of other machines.
+  double near_bytes = 0, far_bytes = 0;
+  double rounds = 0, messages = 0;  // numbers of rounds and of sent messages
   LinkTraffic& operator+=(const LinkTraffic& other);
   LinkTraffic times(double n) const;  // each number multiplied by n
 };
-// The traffic of one collective, with near_ranks of LinkSpeeds. Assumes that a rank sends an equal number of bytes to
-// each of the other ranks.
+// The traffic of one collective. `near_ranks` is that of LinkSpeeds. Assumes that a rank sends an equal number of bytes
+// to each of the other ranks.
 LinkTraffic link_traffic_of(const NodeView& collective, int64_t near_ranks);
 // The traffic of all collectives of a program.
 LinkTraffic link_traffic_of(const Program& p, int64_t near_ranks);
 
-// The time of the traffic in seconds: the latency of its rounds, the time of its messages, and the longer of the times
-// of near and far bytes, which travel at the same time.
+// The time of the traffic in seconds: the latency of its rounds, plus the time of its messages, plus the longer of the
+// times of near and far bytes, which travel at the same time. If the traffic has far bytes, all its rounds have the
+// latency of far rounds.
 double seconds_of(const LinkTraffic& traffic, const LinkSpeeds& links);
 
 // run_seconds() of cost_model.h, with the time of collectives by `links` instead of by Speeds.

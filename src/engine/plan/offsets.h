@@ -15,8 +15,8 @@ struct Lifetime {
 };
 
 struct Search {
-  // Up to this number of buffers, a new buffer is compared with each placed buffer, which is then faster than an index.
-  // With more buffers an index is used. The offsets are the same.
+  // Up to this number of buffers, a new buffer is compared with each placed buffer. With more buffers an index of the
+  // placed buffers is used, which is slower for few buffers. The offsets are the same.
   size_t few = 4096;
   int64_t enough = 0;     // bytes: a region up to this size need not be made smaller
   int64_t looked_at = 0;  // set by assign_offsets(): how often it looked at a placed buffer

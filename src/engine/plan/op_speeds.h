@@ -16,7 +16,7 @@ inline constexpr double kNearBytes = 4 << 20, kFarBytes = 64 << 20;
 // The speed of one kind of node, in seconds for each FLOP and each byte that the op's Cost counts.
 struct KindSpeed {
   double flop_s = 0;
-  double near_byte_s = 0, far_byte_s = 0;  // a byte in the caches, a byte in memory
+  double near_byte_s = 0, far_byte_s = 0;  // near: a byte in the caches; far: a byte in memory
   double seconds(const Cost& cost) const;  // the sum of the time of its FLOPs and of its bytes
 };
 

@@ -15,7 +15,9 @@ namespace hone {
 
 inline constexpr int64_t kBufferAlignment = 64;      // bytes; a cache line, and a vector register
 inline constexpr int64_t kArenaAlignment = 2 << 20;  // bytes; a huge page
-// Bytes. If a run keeps values on disk, direct I/O needs places on disk in whole disk blocks, and places in memory that
+// Bytes, for runs that keep values on disk. kDiskAlignment: a place on disk begins at a multiple of it (a disk block)
+// and takes a multiple of it. kStagingAlignment: the same for a place in memory, so that a disk's controller can copy
+// from and to it.
 // are aligned for the disk's controller.
 inline constexpr int64_t kDiskAlignment = 4096;
 inline constexpr int64_t kStagingAlignment = 512;

@@ -18,15 +18,16 @@ struct Calibration {
 
 // Measures the speeds. Runs small programs, each of one kind of node, with operands that fit in the caches and with
 // larger ones. Repeats all of them for about `seconds`, at least three times, and keeps the best time of each. Needs
-// about 100 MiB. bf16: also measures products with bf16 operands. Errors: those of Session::compile() and
+// about 100 MiB. `bf16` true: also measures products with bf16 operands. Errors: those of Session::compile() and
 // Device::allocate().
 Result<Calibration> calibrate(const Backend& backend, bool bf16, double seconds = 1.5);
 
-// The speeds of the lanes disk_read and disk_write, measured with a file of 64 MiB in `folder`, which is deleted
-// afterwards. H1322: the file cannot be made, such as for lack of space. H1323: the disk fails.
+// The speeds of the lanes disk_read and disk_write.
 struct DiskSpeeds {
   double read_bytes_per_second = 0, write_bytes_per_second = 0;
 };
+// Measures the speeds of the disk with a file of 64 MiB in `folder`, which is deleted afterwards. H1322: the file
+// cannot be made, for example for lack of space. H1323: the disk fails.
 Result<DiskSpeeds> calibrate_disk(const Backend& backend, const std::string& folder);
 
 }  // namespace hone

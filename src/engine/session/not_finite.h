@@ -11,8 +11,8 @@ namespace hone {
 struct NotFinite {
   std::string op, scope;         // the node that made the tensor; empty for a state
   Phase phase = Phase::forward;  // of that node
-  // The number of values that are NaN or infinite, the number of all elements, and the flat index of the first value
-  // that is NaN or infinite.
+  // count: the number of values that are NaN or infinite. elements: the number of all values. first: the flat index of
+  // the first value that is NaN or infinite.
   int64_t count = 0, elements = 0, first = 0;
   Shape shape = {};                  // empty for a state
   std::vector<int64_t> slices = {};  // indices of the first axis with such values, in rising order

@@ -15,9 +15,10 @@ struct MachineLimits {
   double flops = 0;  // FLOPs a second of a product of square matrices, without copies from the host
   double bytes = 0;  // bytes a second that the sum of two f32 tensors reads and writes
 };
-// Measures the limits; bf16: of a product with bf16 operands, else f32. On a CPU the matrices have 2048 x 2048 elements
-// and the tensors 64 MiB; it takes about a second and 200 MiB. On other devices the sizes double until the device needs
-// 2 ms, up to 8192 x 8192 elements and 1 GiB. Errors: those of Session::compile(), allocate() and check().
+// Measures the limits. The product has bf16 operands if `bf16` is true, else f32 operands. On a CPU the matrices have
+// 2048 x 2048 elements and the tensors 64 MiB; it takes about a second and 200 MiB. On other devices the sizes double
+// until the device needs 2 ms, up to 8192 x 8192 elements and 1 GiB. Errors: those of Session::compile(), allocate()
+// and check().
 Result<MachineLimits> measure_limits(const Backend& backend, bool bf16 = false);
 
 // The sum over all runs of one op's nodes in one phase.

@@ -74,9 +74,9 @@ class Session {
   // valid. Call it after a run, before you keep its results.
   Status check() const { return device_ ? device_->check() : Ok{}; }
 
-  // A tensor whose rows are in several states (ShardSpec) is read and written as one tensor, by its name. A
-  // StateRange counts bytes of the whole tensor, also if other ranks hold some of its rows. To read bytes outside of
-  // held_range() is a Bug. To write them takes them from the source and ignores them.
+  // A tensor whose rows are in several states (ShardSpec) is read and written as one tensor, by its name. A StateRange
+  // counts bytes of the whole tensor, also if other ranks hold some of its rows. Reading bytes outside of held_range()
+  // is a Bug. Bytes outside of it may be written: they are taken from the source and dropped.
   bool has_state(std::string_view name) const;
   Type state_type(std::string_view name) const;  // of the whole tensor
   // Tells the session of which weights this rank has only a part (passes/tensor_split.h), by the weight's name. The
@@ -103,7 +103,8 @@ class Session {
                      int64_t most = kStateBlock);
   // Reads held_range(); `to` must have its size.
   void read_state(std::string_view name, std::span<std::byte> to) const;
-  // Writes from the bytes of the whole tensor, or of held_range().
+  // Writes all of held_range(). `from` has either the bytes of the whole tensor or only those of held_range(); another
+  // size is a Bug.
   void write_state(std::string_view name, std::span<const std::byte> from);
   // The numbers in held_range(). T must be the tensor's element type.
   template <class T>
@@ -118,9 +119,9 @@ class Session {
   // Whether the host can read the state's bytes in place. If so, any thread may call read_state(), also while a program
   // runs that does not change the state.
   bool host_reads(std::string_view name) const;
-  // Calls `gate` once, before a parameter or an optimizer state changes for the next time: in a run before the first
-  // node that writes one, and before write_state(), copy_states() and zero_states(). So code that reads states in
-  // another thread can finish first.
+  // Calls `gate` once, before a parameter or an optimizer state changes for the next time: in run(), before the first
+  // node that writes one of them; else at the start of write_state(), copy_states() or zero_states(). The change waits
+  // until `gate` returns. So code that reads states in another thread can finish first.
   void before_change(std::function<void()> gate) { gate_ = std::move(gate); }
 
   // Copies within states. No byte that one copy writes may be read or written by another copy of the call.

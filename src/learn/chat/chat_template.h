@@ -36,7 +36,7 @@ class ChatTemplate {
 
   // True if the template has a {% generation %} block, which marks the assistant's answers in the text.
   bool marks_answers() const { return marks_answers_; }
-  // True if the template has a loop over the content of a message: it takes contents that are lists of parts.
+  // True if the template has a loop over the content of a message, so it accepts a content that is a list of parts.
   bool reads_parts() const { return reads_parts_; }
   // True if the source of the template contains these bytes.
   bool mentions(std::string_view text) const { return source_.find(text) != std::string::npos; }
@@ -47,8 +47,9 @@ class ChatTemplate {
   bool marks_answers_ = false, reads_parts_ = false;
 };
 
-// Prepares messages for a template as Transformers does. Leaves out keys whose value is null. If a message has one of
-// the keys reasoning_content, thinking or reasoning, its value is also given as reasoning_content and thinking.
+// Prepares messages for a template as Transformers does. Leaves out keys whose value is null. The first value that is
+// not null of the keys reasoning_content, thinking and reasoning becomes the value of both reasoning_content and
+// thinking.
 OrderedJson chat_messages(const OrderedJson& messages);
 
 }  // namespace hone

@@ -26,10 +26,11 @@ enum class TokenKind : uint8_t {
 
 struct Token {
   TokenKind kind = TokenKind::end;
-  int line = 1;           // 1-based line in the template
-  std::string text = "";  // of data, name, text (without quotes, escapes resolved) and op
-  int64_t integer = 0;    // of kind integer
-  double real = 0;        // of kind real
+  int line = 1;  // 1-based line in the template
+  // For the kinds data, name, op and text. The text of kind `text` is without quotes, and its escapes are resolved.
+  std::string text = "";
+  int64_t integer = 0;  // of kind integer
+  double real = 0;      // of kind real
 };
 
 // The tokens of a template. The last one has kind `end`. Errors: H2911 a syntax error; the message names the line.

@@ -10,7 +10,7 @@ namespace hone::chat {
 
 class Parser {
  public:
-  // `tree` must outlive the parser; its names are filled.
+  // `tree` must outlive the parser. The parser adds the names in the template to tree.names.
   Parser(std::vector<Token> tokens, Tree& tree) : tokens_(std::move(tokens)), tree_(tree) {}
   // Parses statements up to a tag whose name is in `ends`; the next token is then that name. With no `ends`, up to the
   // end of the template. Errors: H2911 a syntax error; H2913 nested too deeply.

@@ -28,8 +28,8 @@ Bounds bounds_of(std::optional<int64_t> from, std::optional<int64_t> to, int64_t
 // lstrip and rstrip: remove white space, or the characters in `chars`, from one end.
 std::string_view strip_left(std::string_view text, std::optional<std::string_view> chars = {});
 std::string_view strip_right(std::string_view text, std::optional<std::string_view> chars = {});
-// split and rsplit (from_right). Splits at runs of white space if there is no `separator`, which must not be empty.
-// Makes at most `most` cuts; -1: no limit.
+// split, or with from_right rsplit. Splits at `separator`, which must not be empty; if there is none, at runs of white
+// space. Makes at most `most` cuts; -1: no limit.
 std::vector<std::string_view> split_text(std::string_view text,
                                          std::optional<std::string_view> separator, int64_t most,
                                          bool from_right);

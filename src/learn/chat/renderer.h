@@ -55,11 +55,11 @@ class Renderer {
   // The filter `v | name(a)` and the test `v is name(a)`.
   Result<Value> filter(const std::string& name, const Value& v, const CallArguments& a);
   Result<bool> test(const std::string& name, const Value& v, const CallArguments& a);
-  // The values over which a for loop runs. Takes all values out of a stream.
+  // The values over which a for loop over `v` runs. If `v` is a stream, takes all its values out of it.
   Result<Values> items_of(const Value& v);
-  // Counts steps and bytes. Errors: H2913 a limit is exceeded.
+  // Adds to the steps and bytes of this run. Errors: H2913 a limit is exceeded.
   Status spend(int64_t steps, int64_t bytes);
-  // Call it before you create a text of this size; counts the bytes. Errors: H2913 the text is too large.
+  // Call it before you create a text of this size; adds to the bytes of this run. Errors: H2913 the text is too large.
   Status room_for(int64_t bytes);
   const Clock& clock() const { return clock_; }
   Result<Value> make_namespace(const CallArguments& a);
@@ -105,15 +105,16 @@ class Renderer {
 
 // --- the environment -----------------------------------------------------------------------------
 
-// Matches the arguments of a call to the parameters `names`, in their order; none: not given. Errors: H2912 an
-// unknown or superfluous argument, or one of the first `needed` is missing. `function` is the name for messages.
+// Matches the arguments of a call to the parameters `names`. result[i] is the argument for names[i]; none if it was not
+// given. Errors: H2912 an unknown or superfluous argument, or one of the first `needed` parameters has no argument.
+// `function` is the name for messages.
 Result<std::vector<std::optional<Value>>> bind(std::string_view function, const CallArguments& a,
                                                const std::vector<const char*>& names,
                                                size_t needed = 0);
 // A filter: its second argument is the value before "|".
 using FilterFunction = Result<Value> (*)(Renderer&, const Value&, const CallArguments&);
-FilterFunction find_filter(std::string_view name);  // null: there is no such filter
-FilterFunction find_list_filter(std::string_view name);
+FilterFunction find_filter(std::string_view name);       // null: there is no such filter
+FilterFunction find_list_filter(std::string_view name);  // finds only filters of list_filters.cc
 std::vector<std::string> filter_names();
 bool is_test(std::string_view name);
 

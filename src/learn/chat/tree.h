@@ -95,7 +95,7 @@ struct Statement {
   std::vector<Parameter> parameters = {};
   std::vector<Branch> branches = {};
   Body body = {}, otherwise = {};
-  // Whether the body of a macro uses the names caller, varargs and kwargs.
+  // For a macro: uses_caller is true if its body uses the name caller; the other two likewise.
   bool uses_caller = false, uses_varargs = false, uses_kwargs = false;
 };
 

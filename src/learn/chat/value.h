@@ -73,8 +73,8 @@ class Value {
   bool is_number() const { return kind_ >= Kind::boolean && kind_ <= Kind::real; }
   bool is_whole() const { return kind_ == Kind::boolean || kind_ == Kind::integer; }
   bool is_sequence() const { return kind_ >= Kind::list && kind_ <= Kind::stream; }
-  // About the bytes that it takes to print the value. A part that appears several times counts each time, even if its
-  // memory is shared. The renderer refuses values with a large weight or level.
+  // Approximately the number of bytes of the printed value. A part that appears several times counts each time, even if
+  // its memory is shared. The renderer refuses values with a large weight or level.
   int64_t weight() const { return weight_; }
   // Nesting depth: 0 for a number or text, 1 for a list of numbers.
   int level() const { return level_; }
@@ -141,7 +141,8 @@ std::string why_undefined(const Value& v);  // the reason of an undefined value,
 std::string str(const Value& v);
 std::string repr(const Value& v);
 
-// The arguments of json.dumps: ensure_ascii, sort_keys, indent (none: on one line) and separators.
+// The arguments of json.dumps. ascii: ensure_ascii; indent: the indent of one level as text, none: all on one line;
+// comma and colon: separators.
 struct DumpStyle {
   bool ascii = false, sort_keys = false;
   std::optional<std::string> indent;

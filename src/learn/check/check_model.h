@@ -7,7 +7,7 @@
 namespace hone {
 
 // Compares config.json, weights and tokenizer. Adds findings of tensors that are missing, unexpected or of the wrong
-// shape, and of values that are NaN or infinite. Memory: the largest tensor in float32.
+// shape, and of values that are NaN or infinite. Needs memory for the largest tensor in float32.
 void check_model(const Pretrained& model, Findings& findings);
 
 }  // namespace hone

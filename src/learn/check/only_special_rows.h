@@ -9,8 +9,8 @@
 
 namespace hone {
 
-// H2428 if all rows have only special tokens and --allow does not have "special_tokens". `axes`: the rows' tokens on
-// each axis of the task.
+// Returns H2428 if every row has only special tokens, on all axes, and --allow does not name "special_tokens". `axes`:
+// the tokens of the training rows, one element for each axis of the task (source and target, or one axis).
 Status check_special_rows(std::span<const TokenRows> axes, const Tokenizer& tokenizer,
                           const TrainSettings& s);
 

@@ -11,6 +11,8 @@
 
 namespace hone {
 
+// The kinds of faults. Each has a line in row_faults.def: name, level, id, message and remedy. The last member is the
+// number of kinds.
 enum class RowFault : size_t {
 #define ROW_FAULT(name, ...) name,
 #include "learn/check/row_faults.def"
@@ -28,26 +30,29 @@ class RowFaults {
 
   // Looks for faults of a row's text, which must not be empty.
   void look_at_text(std::string_view text, RowPlace place);
-  // Looks for faults of a row's token ids. `tokenizer`: may be null. `vocab`: size of the vocabulary. `pair`: the row
-  // has two texts.
+  // Looks for faults of a row's token ids. `tokenizer`: null: looks only for ids outside the vocabulary. `vocab`: size
+  // of the model's vocabulary. `pair`: true: the row has two texts.
   void look_at_ids(std::span<const int32_t> ids, const Tokenizer* tokenizer, int64_t vocab,
                    bool pair, RowPlace place);
-  // Looks for faults at the end of a target: it must have the token `end` exactly once, at its end. Language codes may
-  // follow that token.
+  // Looks for faults at the end of a target. The special tokens at the end of `ids` must include the token `end`
+  // exactly once; other special tokens, such as a language code, may be before or after it.
   void look_at_end(std::span<const int32_t> ids, const Tokenizer& tokenizer, int32_t end,
                    RowPlace place);
 
   // Words for the findings.
   struct Telling {
-    std::string split;                           // name of the split
-    int64_t rows = 0;                            // number of rows of the split
-    std::string limit, when_long;                // the limit that long rows exceed, and the remedy
-    std::function<std::string(RowPlace)> where;  // text of a place
+    std::string split;  // name of the split
+    int64_t rows = 0;   // number of rows of the split
+    // limit: the limit that long rows exceed, as text. when_long: the remedy for long rows.
+    std::string limit, when_long;
+    std::function<std::string(RowPlace)> where;  // returns the text of a place
     std::string when_empty = {};  // the remedy for empty rows; "": the one in row_faults.def
-    std::string side = {};        // if rows have two texts: "sources" or "targets"
-    bool cuts = true;             // the rest of a long row is lost; false: it is in the next block
+    // The text of the row that was checked: "sources" or "targets"; "": rows have one text.
+    std::string side = {};
+    // True: the rest of a long row is cut off. False: it continues in the next block.
+    bool cuts = true;
   };
-  // Adds a finding for each fault that a row has.
+  // Adds one finding for each kind of fault that at least one row has.
   void tell(const Telling& about, Findings& findings) const;
 
  private:
@@ -58,18 +63,20 @@ class RowFaults {
   std::array<Seen, static_cast<size_t>(RowFault::kFaults)> seen_;
 };
 
-// Adds a finding if rows of the split are cut (`cut` > 0), for readers that count such rows without their places.
-// `rows`: rows of the split. `limit`: largest number of tokens. `flag`: the flag that sets it.
+// Adds a finding if `cut` is above 0, for readers that count cut rows without their places. `cut`: number of rows of
+// the split that are cut. `rows`: number of all its rows. `limit`: the largest number of tokens of a row. `flag`: the
+// flag that sets the limit, without dashes.
 void tell_cut_rows(const std::string& split, int64_t cut, int64_t rows, int64_t limit,
                    const char* flag, Findings& findings);
 
-bool is_blank(std::string_view text);  // empty, or only white space
+// Whether the text is empty or has only spaces, tabs and line breaks.
+bool is_blank(std::string_view text);
 // rows / all in percent; 0 if `all` is 0.
 double percent_of(int64_t rows, int64_t all);
 
 // Adds findings of repeated rows: training rows that appear more than once, and validation rows that are training rows
-// too. `train_rows`, `eval_rows`: number of rows of the splits. `where`: text of a place. `metric`: the metric that
-// such validation rows distort.
+// too. `train_rows`, `eval_rows`: number of rows of the splits. `where`: returns the text of a place. `metric`: name of
+// the metric that is too good because of such validation rows.
 void tell_repeated(const RowTable& table, int64_t train_rows, int64_t eval_rows,
                    const std::function<std::string(RowPlace)>& where, const char* metric,
                    Findings& findings);

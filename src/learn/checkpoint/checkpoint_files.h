@@ -11,11 +11,11 @@ namespace hone {
 // All files in the folder `path` and the folders below it; their names are relative to `path`:
 // "1_Pooling/config.json". Errors: those of the store.
 Result<std::vector<Store::Entry>> checkpoint_files(const std::string& path, Store& store);
-// Whether a manifest may have this file name: a relative path without empty parts, "." and "..".
+// Whether a manifest may have this file name: a relative path of which no part is empty, "." or "..".
 bool is_checkpoint_file(const std::string& name);
 
 inline constexpr const char* kManifestFile = "hone_manifest.json";
-inline constexpr int64_t kManifestVersion = 1;
+inline constexpr int64_t kManifestVersion = 1;  // the only version that read_manifest() accepts
 struct ManifestEntry {
   std::string name;  // relative to the checkpoint's folder
   int64_t bytes;
@@ -23,8 +23,8 @@ struct ManifestEntry {
 };
 // Makes the error H2212 for the checkpoint at `path`; `what`: what is wrong with it.
 Error damaged_checkpoint(const std::string& path, std::string what);
-// Reads the manifest of a checkpoint that hone wrote. H2212: the manifest is not valid. Errors of the store, also if
-// there is no manifest.
+// Reads the manifest of a checkpoint that hone wrote. H2212: the manifest is not valid. Errors of the store, one of
+// them if there is no manifest.
 Result<std::vector<ManifestEntry>> read_manifest(const std::string& path, Store& store);
 
 }  // namespace hone

@@ -21,8 +21,9 @@ enum class OutputDirKind {
   empty,            // start
   hone_unfinished,  // a run of hone without a complete checkpoint: start again
   has_checkpoints,  // continue from checkpoints.front(), or start again
-  finished,         // a run of hone has ended here; there may be checkpoints
-  foreign_files,    // files that hone did not write: refuse
+  // A run of hone has ended here; there may be checkpoints. The same command does nothing more.
+  finished,
+  foreign_files,  // files that hone did not write: refuse
 };
 
 struct OutputDir {
@@ -32,12 +33,12 @@ struct OutputDir {
   Json run;                                 // `run` of the last mark_run(); null: none
 };
 
-// Only reads. Ignores files whose names begin with '.', the run log and check_samples. H2213: `path` is a file. Errors
-// of the store.
+// Inspects the folder; changes nothing. Ignores files whose names begin with '.', the run log and check_samples. H2213:
+// `path` is a file. Errors of the store.
 Result<OutputDir> classify_output_dir(const std::string& path, Store& store = file_store());
 
 // Creates the folder and writes its run file with the state "running" or "finished" and `run`. Call it before anything
-// else is written into the folder. Both are durable on return.
+// else is written into the folder. Folder and file are durable on return. Errors: those of the store.
 Status mark_run(const std::string& path, bool finished, const Json& run = {},
                 Store& store = file_store());
 

@@ -17,7 +17,7 @@ struct PartFile {
   std::vector<std::string> tensors;  // names
   int64_t elements = 0, bytes = 0;   // of all its tensors together
 
-  // To send it to rank 0. from_json() accepts only what to_json() made.
+  // Convert the part to JSON and back, to send it to rank 0. from_json() accepts only the result of to_json().
   Json to_json() const;
   static PartFile from_json(const Json& json);
 };
@@ -29,8 +29,8 @@ Result<PartFile> write_part(const std::string& folder, const std::string& stem, 
 // The text of <stem>.safetensors.index.json for all parts, in Transformers' form.
 std::string index_of_parts(const std::vector<PartFile>& parts);
 
-// Called by rank 0 after write_part() of all ranks: writes the index if there are several parts, and removes files of
-// an earlier save under this stem.
+// Writes the index if there are several parts, and removes files of an earlier save under this stem. Rank 0 calls it
+// after all ranks have written their parts.
 Status finish_parts(const std::string& folder, const std::string& stem,
                     const std::vector<PartFile>& parts, Store& store = file_store());
 

@@ -26,8 +26,8 @@ int64_t copied_bytes(const Type& type);
 // Copies states into `memory`, one after another, and changes `tensors` (from state_tensor(), under the names of their
 // states) so that they read the copies. Returns the rest of `memory`. A state that the host can read
 // (Session::host_reads) is copied on this thread; programs that do not change it may run at the same time. Any other
-// state is copied by the device. H1323: a disk that holds states fails. Other
-// failures of the device: see Session::check().
+// state is copied by the device. H1323: a disk that holds states fails. Other failures of the device: see
+// Session::check().
 Result<std::span<std::byte>> copy_tensors(const Session& session, std::span<TensorData> tensors,
                                           std::span<std::byte> memory);
 

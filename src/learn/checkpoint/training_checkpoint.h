@@ -29,7 +29,7 @@ namespace hone {
 // written or deleted. A folder with this file and without a manifest is not a checkpoint.
 inline constexpr const char* kUnfinishedFile = "hone_unfinished.json";
 inline constexpr const char* kStateFile = "hone_state.json";  // the state from which hone continues
-// A file in the form of Transformers' Trainer.
+// The progress of the run, in the form in which Transformers' Trainer writes it.
 inline constexpr const char* kTrainerStateFile = "trainer_state.json";
 inline constexpr const char* kOptimizerStem = "optimizer";  // optimizer.safetensors
 
@@ -61,8 +61,8 @@ class CheckpointWriter {
   Status add_copies(const std::string& checkpoint, Store& from);
 
   // Writes the manifest, then renames the folder to checkpoint-<step> in one step. This replaces a checkpoint of the
-  // same step. The checkpoint is durable on return. Returns its path. H0118: another run has written the same
-  // checkpoint into the same bucket before.
+  // same step. The checkpoint is durable on return. Returns its path. H0118: another run has already written the same
+  // checkpoint into the same bucket.
   Result<std::string> commit();
 
  private:
@@ -78,9 +78,10 @@ class CheckpointWriter {
 struct CheckpointInfo {
   std::string path;
   int64_t step = 0;
-  bool by_hone = false;  // hone wrote it: it has a manifest, and the sizes of its files are right
-  // Training can continue from it: it has hone_state.json, or is a training checkpoint of another program. false: it
-  // has only weights.
+  // true: hone wrote it: it has a manifest, and the sizes of its files are right.
+  bool by_hone = false;
+  // true: training can continue from it, because it has hone_state.json or is a training checkpoint of another program.
+  // false: it has only weights.
   bool resumable = false;
 };
 
@@ -92,8 +93,8 @@ Result<std::vector<CheckpointInfo>> find_checkpoints(const std::string& output_d
                                                      Store& store = file_store());
 // Inspects one checkpoint: a folder of any name, or a file of another program. H2212: it is incomplete or damaged.
 Result<CheckpointInfo> inspect_checkpoint(const std::string& path, Store& store = file_store());
-// Also reads every file and compares its checksum with the manifest. H2212: a file differs. Checkpoints of other
-// programs have no checksums: inspect_checkpoint() alone is done.
+// Does what inspect_checkpoint() does, then reads every file and compares its checksum with the manifest. H2212: a file
+// differs. Checkpoints of other programs have no checksums, so their files are not read.
 Status verify_checkpoint(const std::string& path, Store& store = file_store());
 
 // Copies the checkpoint of hone at `path` (.../checkpoint-<step>) in the store `from` into the local folder `folder`.

@@ -22,7 +22,7 @@ struct ConfigReading {
 };
 
 struct ConfigBlock;
-// Translates the value of `key` in `block`; it is not null. An empty function: the key has no effect in hone.
+// Translates the value of `key` in `block`; the value is not null. An empty function: the key has no effect in hone.
 using ConfigAct = std::function<void(const ConfigBlock& block, const std::string& key)>;
 struct ConfigKey {
   std::string name;
@@ -54,25 +54,25 @@ struct ConfigBlock {
 
   // Gives hone's setting `setting` a value. Messages about the value name the place of `key`.
   void set(const std::string& setting, const Json& value, const std::string& key) const;
-  // Does this for an absent key: the value is the other program's default.
+  // As set(), for a key that is absent: `value` is the other program's default.
   void set_default(const std::string& setting, const Json& value, const std::string& key) const;
   // Adds H2442 at `key`: `what` happened, `remedy` says what to do.
   void cannot(const std::string& what, const std::string& key, const std::string& remedy) const;
   // Adds H2442: hone does not support the value of `key`.
   void cannot_be(const std::string& key, const std::string& remedy) const;
-  // Adds a line for the user, with the place of `key`.
+  // Adds a notice for the user, with the place of `key`.
   void note(const std::string& key, const std::string& text) const;
 };
 
-// Does nothing: the key is known, and is read before walk().
+// Does nothing. For a key that was read before walk().
 ConfigAct seen();
 // Gives hone's setting `setting` the value of the key.
 ConfigAct sets(const std::string& setting);
 // As sets(), for a setting that holds JSON: strings of numbers and booleans become numbers and booleans.
 ConfigAct sets_json(const std::string& setting);
-// Accepts values that turn the key off: false, 0, none or an empty value. Adds H2442 for any other.
+// Accepts values that turn the key off, and does nothing: false, 0, none or an empty value. Adds H2442 for any other.
 ConfigAct refused(const std::string& remedy);
-// Accepts these values, also as a list of them. Adds H2442 for any other.
+// Accepts only these values, and lists of them, and does nothing. Adds H2442 for any other.
 ConfigAct only(std::vector<std::string> values, const std::string& remedy);
 
 }  // namespace hone

@@ -16,9 +16,9 @@ struct NamedData {
   // Configuration, revision and split of the data set, as the file gives them: split "train[:10%]". "": not given.
   std::string config = {}, revision = {}, split = {};
 };
-// Sets train_file, or dataset_name with dataset_config_name and dataset_revision, and the limits on rows that a split
-// means. Adds H2442 for a data set that is one of several and not a file, and for a split other than train, train[:N]
-// and train[:N%].
+// Sets train_file, or dataset_name with dataset_config_name and dataset_revision. Also sets the limit on the number of
+// rows that a split such as "train[:10%]" stands for. Adds H2442 if there are several data sets and one is not a file
+// or has a split other than train, and for a split other than train, train[:N] and train[:N%].
 void set_train_data(const ConfigBlock& file, const std::vector<NamedData>& data);
 
 }  // namespace hone

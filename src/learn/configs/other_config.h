@@ -17,9 +17,10 @@ namespace hone {
 struct ConfigBlock;
 
 struct OtherConfig {
-  std::string program;                              // "Axolotl"
-  bool (*is_mine)(const Json& file) = nullptr;      // whether the file is of this program
-  void (*read)(const ConfigBlock& file) = nullptr;  // adds settings, notices and errors to its out
+  std::string program;                          // "Axolotl"
+  bool (*is_mine)(const Json& file) = nullptr;  // whether the file is of this program
+  // Translates the file: adds settings, notices and errors to file.reading.out.
+  void (*read)(const ConfigBlock& file) = nullptr;
 };
 std::vector<OtherConfig>
 all_other_config();  // one for each program's file in this folder; generated

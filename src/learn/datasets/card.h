@@ -29,7 +29,7 @@ struct DatasetConfig {
   std::string data_dir;
   // The globs of each split; none: default_patterns() in data_dir.
   std::optional<SplitPatterns> data_files;
-  bool is_default = false;            // the card marks it as the default configuration
+  bool is_default = false;            // true: the card marks it as the default configuration
   std::vector<std::string> not_used;  // keys that hone does not use, such as "sep"
   LabelNames labels;                  // class names by column
 };
@@ -51,8 +51,8 @@ Result<DatasetCard> parse_card(std::string_view readme, const std::string& name)
 Result<const DatasetConfig*> choose_config(const DatasetCard& card, const std::string& wanted,
                                            const std::string& dataset);
 
-// Error H2801: the data set has no configuration `wanted`; if `wanted` is "", none of the several was chosen. `have`
-// are the names of its configurations.
+// Error H2801: the data set has no configuration `wanted`. With `wanted` "": the data set has several configurations,
+// and none was chosen. `have` are the names of its configurations.
 Error no_such_config(const std::string& dataset, const std::string& wanted,
                      const std::vector<std::string>& have);
 

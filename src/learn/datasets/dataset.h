@@ -32,7 +32,7 @@ class Dataset {
   // hone reads; H2806 a file that README.md or a URL names does not exist; those of hub_repository.h.
   static Result<Dataset> open(const DatasetRequest& request);
 
-  // The current name on the Hub, if it was renamed.
+  // The name of the data set. For a data set of the Hub that was renamed, its current name.
   const std::string& name() const { return name_; }
   // "" if the data set has only one configuration.
   const std::string& config() const { return config_; }

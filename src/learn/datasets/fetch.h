@@ -9,7 +9,7 @@
 
 namespace hone {
 
-// True for the URL of files: http://..., https://..., or hf://datasets/org/name[@revision]/path/to/file.
+// True for a URL of data files: http://..., https://..., or hf://datasets/org/name[@revision]/path/to/file.
 bool is_data_address(const std::string& text);
 
 // Replaces each URL in `names` by the local paths of its files, and downloads those that are not in the caches of

@@ -11,16 +11,16 @@
 
 namespace hone {
 
-// For each split its name and the globs of its files; in SplitFiles its name and its files. In the order in which
-// splits are listed.
+// SplitPatterns has for each split its name and the globs of its files. SplitFiles has for each split its name and the
+// paths of its files. The order is that in which splits are listed.
 using SplitPatterns = std::vector<std::pair<std::string, std::vector<std::string>>>;
 using SplitFiles = SplitPatterns;
 
 // The files that match a glob. '*', '?' and sets such as [0-9] match inside a file or folder name; '**' between
-// slashes matches any number of folders. A glob without these signs is the path of one file. These match only if the
-// glob names them explicitly: hidden files, folders such as __pycache__, README.md, config.json and similar files.
-// With `data_only`, files without the extension of a data format do not match. Errors: H2806 '**' is only a part of a
-// name.
+// slashes matches any number of folders. A glob without these signs is the path of one file. Some files match only if
+// the glob names them explicitly: hidden files, those in folders such as __pycache__, README.md, config.json and
+// similar files. With `data_only`, files without the extension of a data format do not match. Errors: H2806 '**' is
+// only a part of the name of a folder or file, such as "a**".
 Result<std::vector<std::string>> matching_files(const std::string& glob,
                                                 std::span<const std::string> files,
                                                 bool data_only = true);
@@ -35,7 +35,8 @@ Result<SplitPatterns> default_patterns(std::span<const std::string> files);
 // "arrow", "imagefolder", ...). If several formats are equally frequent, parquet is preferred. "" if no extension is
 // known.
 std::string common_format(std::span<const std::string> files);
-// Whether the extension of a file belongs to a format, and whether hone reads a format.
+// is_of_format: true if the extension of a file belongs to `format`. hone_reads: true if hone reads `format`. Both take
+// the names of common_format().
 bool is_of_format(const std::string& file, const std::string& format);
 bool hone_reads(const std::string& format);
 

@@ -8,7 +8,7 @@ namespace hone {
 
 struct DataSources {
   std::vector<std::string> train, validation;  // paths and globs; empty if the split is not wanted
-  // A validation split exists, even if it is not wanted: no training rows are kept for validation.
+  // true: a validation split exists, even if it is not wanted; no training rows are then kept for validation.
   bool has_validation = false;
   LabelNames labels;               // class names by column, from the README.md of the data set
   std::vector<std::string> notes;  // sentences for the summary of the run

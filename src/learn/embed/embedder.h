@@ -31,9 +31,9 @@ class TextEmbedder {
   int64_t width() const { return width_; }      // number of elements of an embedding
   int64_t longest() const { return longest_; }  // most tokens of a text
   // Computes the embeddings of `rows`, the token ids of each text: at least one and at most longest() of them. `out`:
-  // [rows, width()]. `progress` is called after each run of the model with the number of texts that are done. Errors:
-  // H2415 an id is not in the model's vocabulary; H2505 an embedding is not finite; the error of a device that fails,
-  // such as H1323.
+  // [rows, width()]. `progress` is called after each run of the model with the number of texts that are done. H2415: an
+  // id is not in the model's vocabulary. H2505: an embedding is not finite. The error of a device that fails, such as
+  // H1323.
   Status embed(std::span<const std::vector<int32_t>> rows, std::span<float> out,
                const std::function<void(int64_t done)>& progress = nullptr);
 

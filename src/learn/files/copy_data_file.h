@@ -14,15 +14,15 @@ namespace hone {
 // Replaces lists of texts in the rows of json and jsonl files by one text.
 class TextColumns {
  public:
-  // A list of texts in a column of `joined` is replaced by its texts with blanks between them. A list of texts in a
-  // column of `first` is replaced by its first text.
+  // `joined` and `first` are names of columns. A list of texts in a column of `joined` is replaced by one text: all its
+  // texts with a blank between two. A list of texts in a column of `first` is replaced by its first text.
   TextColumns(const std::vector<std::string>& joined, const std::vector<std::string>& first)
       : joined_(joined.begin(), joined.end()), first_(first.begin(), first.end()) {}
   bool any() const { return !joined_.empty() || !first_.empty(); }
   // Changes a row. Other values than lists of texts, and empty lists, stay as they are.
   void change(OrderedJson& row);
 
-  // A column in which lists were replaced: in `rows` rows, and `joined` or by the first text.
+  // A column in which the lists of `rows` rows were replaced. joined: true: by all their texts; false: by the first.
   struct Changed {
     std::string column;
     int64_t rows = 0;

@@ -16,8 +16,8 @@ struct EncodeFileOptions {
   int threads = 0;        // 0: one thread for each core
 };
 
-// Calls `sink` with one or more whole lines at a time, never from two threads at once. At an error `sink` has already
-// got all lines before the row that caused it. Errors: those of the input (text_input.h, text_parser.h), of
+// Calls `sink` with one or more whole lines at a time, never from two threads at once. If a row causes an error, `sink`
+// has already got the lines of all rows before it. Errors: those of the input (text_input.h, text_parser.h), of
 // truncation and of `sink`.
 Status encode_file(TextInput& input, const Tokenizer& tokenizer, const EncodeFileOptions& options,
                    FunctionRef<Status(std::string_view lines)> sink);

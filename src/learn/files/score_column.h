@@ -1,5 +1,5 @@
-// Reads one column of a file of predictions or references. In a predict_results file of run_glue, whose lines are an
-// index, a tab and the prediction, it reads the prediction.
+// Reads one column of a file of predictions or references. From a predict_results file of run_glue, whose lines are an
+// index, a tab and the prediction, it reads the predictions.
 #pragma once
 
 #include <memory>
@@ -13,8 +13,9 @@ namespace hone {
 
 class ScoreColumn {
  public:
-  // Opens a file. The column is `wanted`; if it is "", the first of `preferred` that the file has, else `text`, else
-  // the first column. Errors: those of open_rows and text_column (learn/data/rows/files.h).
+  // Opens a file. Reads the column `wanted`. If `wanted` is "", reads the first of the columns `preferred` that the
+  // file has, else the column `text`, else the first column. Errors: those of open_rows and text_column
+  // (learn/data/rows/files.h).
   static Result<ScoreColumn> open(const std::string& file, const std::string& wanted,
                                   std::span<const char* const> preferred = {});
   // Appends the text in the cell of the next row to `texts`; if the cell is a list of texts, all of them. Numbers

@@ -15,9 +15,9 @@ struct ScoreOptions {
   // The file of predictions, and its column; "": the column `text`, else the first column.
   std::string predictions = "", predictions_column = "";
   std::vector<std::string> references = {};  // files; each has one row for each prediction
-  // "": the column `text`, else the first column. If all metrics compare labels or numbers, a column of kClassColumns
-  // is preferred to these. If some metrics compare labels and others texts, and these columns differ, you must name
-  // the column (H2604).
+  // The column of the references. "": if all metrics compare labels or numbers, the first of kClassColumns (columns.h)
+  // that the file has; else the column `text`; else the first column. If some metrics compare labels and others texts,
+  // and the column of the labels differs from that of the texts, you must name the column (H2604).
   std::string references_column = "";
 
   std::vector<std::string> metrics = {};  // the names of the metrics
@@ -25,8 +25,8 @@ struct ScoreOptions {
   // Further options of the metrics. score_files() sets keep_examples, positive_label and sentences.
   MetricOptions how = {};
   std::string positive_label = "1";  // the positive class of binary F1
-  // Splits texts into sentences for metrics that need them. A folder with NLTK's punkt_tab data; "": NLTK's own
-  // folders; none: each line is a sentence.
+  // For metrics that compare sentences: a folder with NLTK's punkt_tab data, by which texts are split into sentences.
+  // "": the data is searched in NLTK's own folders. Unset: each line is a sentence.
   std::optional<std::string> nltk_data = {};
   BootstrapOptions bootstrap = {.samples = 0};  // 0 samples: no confidence intervals
 };
@@ -36,8 +36,9 @@ struct ScoreOptions {
 //   {"examples": <rows>, "<metric>": <value>, ..., "scale": {"<metric>": 1 or 100, ...}, "details": {...},
 //    "bootstrap": {"intervals": ...}}
 //
-// The values equal those of the usual Python packages. "scale" has the value of a perfect score. Logs the columns
-// that are compared, if a file has several. Warns if the predictions contain none of the labels of the references.
+// The values equal those of the usual Python packages. "scale" has for each metric the value of a perfect score. Logs
+// which columns are compared, if a file has several. Warns if the predictions contain none of the labels of the
+// references.
 // Errors: H2601 an unknown metric; H2602 binary F1 without its two classes; H2603 the data of the sentence splitter
 // cannot be read; H2604 predictions and references do not pair; H2605 a metric of numbers gets text; those of data
 // files.

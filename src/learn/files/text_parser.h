@@ -1,4 +1,4 @@
-// Parses the rows of text_input.h: takes the text, or the pair of texts, out of a line of jsonl. Each thread needs a
+// Parses the rows of text_input.h: reads the text, or the pair of texts, from a line of jsonl. Each thread needs a
 // parser of its own.
 #pragma once
 
@@ -14,15 +14,15 @@ namespace hone {
 
 class TextParser {
  public:
-  // The text of a row, and the second text if it is a pair. The views are valid until the next call of parse(), and as
-  // long as the item.
+  // The text of a row, and the second text if the row is a pair. The views are valid until the next call of parse() or
+  // until the item changes, whichever is earlier.
   struct Texts {
     std::string_view text;
     std::optional<std::string_view> pair;
   };
-  // Parses a row; `from` are the options of its TextInput. Rows that are not JSON are returned as they are. Errors:
-  // H2107 the line is not a JSON object or string; H2108 it is not UTF-8; H3003 the row has no text under the key
-  // from.column.
+  // Parses a row; `from` are the options of its TextInput. If item.is_json is false, returns the texts of `item`.
+  // Errors: H2107 the line is not a JSON object or string; H2108 it is not UTF-8; H3003 the row has no text under the
+  // key from.column_name().
   Result<Texts> parse(const TextItem& item, const TextInputOptions& from);
 
  private:

@@ -5,9 +5,9 @@
 //   while (batcher.step()) {}                        // one token for each sequence
 // A request starts when the cache rows and pages of its worst case (its maximum length) are free, so a running
 // request is never preempted. Requests start in the order of arrival. A step generates one token for each sequence
-// whose prompt is read, and reads as many prompt tokens as still fit into the largest program. A long prompt is thus
-// read in several steps and delays the others little. The tokens of a request do not depend on other requests. Only
-// one thread may use a batcher; callbacks must not call it.
+// whose prompt is read. In the same step it reads as many prompt tokens as still fit into the largest program
+// (CachedModel::most_tokens). A long prompt is thus read in several steps and delays the others little. The tokens of a
+// request do not depend on other requests. Only one thread may use a batcher; callbacks must not call it.
 #pragma once
 
 #include <deque>
@@ -53,11 +53,12 @@ class Batcher {
     // The caller's number of the request, from 0. Random draws depend on it, on config->seed and on the index of the
     // sequence. It becomes Generated::prompt; messages count from 1.
     size_t number = 0;
-    // Called for each new token when it is chosen; never with beam search. `logprobs` is null unless the config has
-    // top_logprobs.
+    // Called in step() for each new token, when it is chosen; never with beam search. `logprobs` is null unless the
+    // config has top_logprobs.
     std::function<void(size_t sequence, int32_t token, const TokenLogprobs* logprobs)> token = {};
-    // Called once, at the end, with the sequences: by index, or, with beam search, the best first. Errors: H2505 the
-    // logits are not finite; H2507 the grammar permits no token of the vocabulary; the error of a device that failed.
+    // Called once, in step(), when all sequences of the request are done; not called after cancel() or clear(). The
+    // sequences are in the order of their index, or, with beam search, the best first. Errors: H2505 the logits are not
+    // finite; H2507 the grammar permits no token of the vocabulary; the error of a device that failed.
     std::function<void(Result<std::vector<Generated>>)> done = {};
   };
 
@@ -69,7 +70,8 @@ class Batcher {
   // Adds a request to the end of the queue. The caller must have checked the config, the prompt and the source
   // (generate.h), and that fits() is true.
   Ticket add(Request request);
-  // The cache that a request needs in the worst case: rows, most tokens of a sequence, and source.
+  // The cache that a request needs in the worst case: the rows, the tokens of the longest sequence, and the lengths of
+  // prompt and source.
   static CacheLimits needs(const Prompt& prompt, const GenerationConfig& config, int64_t positions);
   // Whether these needs are within the limits of the whole cache, so that the request can start at some time.
   bool fits(const Prompt& prompt, const GenerationConfig& config) const;
@@ -77,8 +79,8 @@ class Batcher {
   bool cancel(Ticket ticket);
   void clear();  // cancels all requests
 
-  // Starts waiting requests that have enough free cache, then generates one token for every sequence whose prompt is
-  // read. False: there was nothing to do.
+  // Starts waiting requests that have enough free cache. Then generates one token for every sequence whose prompt is
+  // read, and reads further tokens of the other prompts. False: there was nothing to do.
   bool step();
 
   size_t waiting() const { return waiting_.size(); }  // requests in the queue

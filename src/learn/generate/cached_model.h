@@ -40,8 +40,8 @@ class CachedModel {
   // The session must have the programs of build_cached_programs(config, limits), and must outlive this object.
   CachedModel(Session& session, const ModelConfig& config, const CacheLimits& limits);
 
-  // Runs all feeds, at most limits.rows, each with another entry, and adds their tokens to the entries. Returns the
-  // logits after the last token of each feed, [feeds, V], valid until the next run.
+  // Runs all feeds and adds the tokens of each feed to its entry. At most limits.rows feeds; no two may have the same
+  // entry. Returns the logits after the last token of each feed, [feeds, V], valid until the next run.
   std::span<const float> run(std::span<const Feed> feeds);
 
   // Runs one feed of at most limits.rows tokens and adds its tokens to the entry. Returns the logits after each of its
@@ -62,7 +62,8 @@ class CachedModel {
   Status check() const { return session_.check(); }
 
   int64_t vocab() const { return vocab_; }
-  int64_t most_tokens() const;  // of the largest program; run() splits more tokens into several
+  // The new tokens that the largest program takes. run() runs several programs if there are more.
+  int64_t most_tokens() const;
   const CacheLimits& limits() const { return limits_; }
 
  private:

@@ -44,14 +44,14 @@ struct GenerationConfig {
   int64_t encoder_no_repeat_ngram_size = 0;  // n-grams of the encoder's source, else of the prompt
   std::vector<std::vector<int32_t>> bad_words_ids;
   std::optional<int32_t> forced_bos_token_id;
-  std::vector<int32_t> forced_eos_token_id;  // the last token at the maximum length is one of these
+  std::vector<int32_t> forced_eos_token_id;  // a text of the maximum length ends with one of these
   // suppress_tokens are never generated; begin_suppress_tokens are never the first new token.
   std::vector<int32_t> suppress_tokens, begin_suppress_tokens;
   bool renormalize_logits = false;  // log softmax after the rules; changes beam search alone
   // Sampling only.
   double temperature = 1;
-  int64_t top_k = 50;  // 0: all tokens
-  double top_p = 1;
+  int64_t top_k = 50;           // 0: all tokens
+  double top_p = 1;             // 1: all tokens
   std::optional<double> min_p;  // none: off
   uint64_t seed = 42;           // of the random draws
 
@@ -65,10 +65,11 @@ struct GenerationConfig {
   // n: report the log probability of each new token and of the n most probable tokens in its place, by the model's
   // logits before any rule. none: report no log probabilities.
   std::optional<int64_t> top_logprobs;
-  bool prompt_logprobs = false;  // also of the prompt's tokens; not of an encoder's source
+  // true: report them for the prompt's tokens too, but not for an encoder's source.
+  bool prompt_logprobs = false;
 
-  // The total length in tokens at which a sequence ends whose prompt has `prompt` tokens. `positions`: the model's
-  // maximum. 20 new tokens if no length is set.
+  // The total length in tokens at which a sequence ends if its prompt has `prompt` tokens. `positions`: the model's
+  // maximum length. If no length is set, the sequence ends after 20 new tokens.
   int64_t end_length(int64_t prompt, int64_t positions) const;
   bool has_length() const { return max_length.has_value() || max_new_tokens.has_value(); }
 };
@@ -82,7 +83,7 @@ Status apply_generation_json(GenerationConfig& c, const nlohmann::json& json,
 // Sets the values of `c`, which has the model's settings, from one request: keys of generation_config.json, `seed`,
 // `presence_penalty`, `frequency_penalty` and `logit_bias` ({"token id": number from -100 to 100}). If the request has
 // max_length or max_new_tokens, both lengths of the model are dropped. H2501: an unknown key, with the nearest name,
-// or a value of the wrong type. H2502: as above.
+// or a value of the wrong type. H2502: a key that would change the tokens and is not supported.
 Status apply_request_json(GenerationConfig& c, const nlohmann::json& json,
                           const std::string& place);
 

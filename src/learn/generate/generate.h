@@ -20,9 +20,9 @@ namespace hone {
 
 // Called on the thread of run(); either may be empty.
 struct GenerateCallbacks {
-  // Each new token when it is chosen; not called with beam search.
+  // Called for each new token, when it is chosen; not called with beam search.
   std::function<void(size_t prompt, size_t sequence, int32_t token)> token;
-  // The sequences of one prompt when all of them are done.
+  // Called once for each prompt, when all its sequences are done.
   std::function<void(std::vector<Generated>)> done;
 };
 

@@ -27,9 +27,9 @@ struct PrintOptions {
 class GenerationPrinter {
  public:
   using Sink = std::function<void(std::string_view)>;
-  // `model`, `rows` and the memory of `prompts` must outlive the printer. `sink` gets the output piece by piece. If
-  // there is a single sequence, without beam search, JSON and stop_token, it is printed token by token; otherwise a
-  // prompt is printed when it and all prompts before it are done.
+  // `model`, `rows` and the memory of `prompts` must outlive the printer. `sink` gets the output piece by piece. If the
+  // whole output is a single sequence, it is printed token by token, unless beam search, JSON or a stop_token is used.
+  // Otherwise a prompt's sequences are printed when it and all prompts before it are done.
   GenerationPrinter(PrintOptions options, const Pretrained& model,
                     const std::vector<PromptRow>& rows, std::span<const Prompt> prompts,
                     const GenerationConfig& config, Sink sink);

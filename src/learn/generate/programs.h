@@ -11,9 +11,10 @@
 //   output  logits f32[S,V]
 //   states  the weights, and cache.<layer>.k|v f32[pages, page size, G*D]
 //
-// Some families have layers that carry a state from token to token (Family::carries_states). They have two further
-// inputs i32[S]: the rows state_from and state_to are those from which a sequence's states are read and to which they
-// are written; -1: no row. The states are carried.<layer>.<which> f32[rows, 1, width].
+// Some families have layers that carry a state from token to token (Family::carries_states). Their programs have two
+// further inputs i32[S]. state_from: the row from which a sequence's states are read; -1: they begin as zeros.
+// state_to: the row to which they are written; -1: they are not kept. The states are carried.<layer>.<which>
+// f32[rows, 1, width].
 //
 // Sequences of any lengths share a program without padding. Prefill is a program of many tokens; decoding is one with
 // T = S. All programs of a session use the same weights and cache, because their states have the same names.
@@ -45,7 +46,7 @@ struct CachedShape {
   int64_t state_rows = 0;  // rows of the carried states; only if Family::carries_states
 };
 
-// Builds one program before any pass is run on it. Its passes are those of forward_pipeline().
+// Builds one program and runs no passes on it. The caller must run those of forward_pipeline().
 Program build_cached_program(const ModelConfig& config, const CachedShape& shape,
                              const std::string& name);
 
@@ -71,9 +72,10 @@ struct CacheLimits {
   static int64_t at_most(int64_t all, int64_t most) { return most > 0 && most < all ? most : all; }
 };
 
-// The shapes of the programs, in ascending order of T. T is a power of two, or the last size:
+// The shapes of the programs. In each kind, T grows by powers of two up to the largest T, which may be any number:
 //   decoding  T = S, up to `rows`
-//   prefill   S = rows, T up to rows * longest_prompt, at most 512; more prompt tokens take several runs
+//   prefill   S = rows, T up to the first power of two that holds rows * longest_prompt tokens, at most 512; more
+//             prompt tokens take several runs
 //   encoding  for encoder-decoders in place of prefill: S = sources, Te up to sources * longest_source, at most the
 //             larger one of 1024 and longest_source
 std::vector<CachedShape> cached_shapes(const CacheLimits& limits);

@@ -32,8 +32,8 @@ Result<std::vector<Prompt>> generator_prompts(const std::vector<PromptRow>& rows
 struct TargetLanguage {
   std::string forced_bos_token, target_lang;
 };
-// Sets forced_bos_token_id and decoder_start_token_id of `c` as `wanted` says, and returns the keys that it set with
-// their values. H2501: the tokenizer does not have the token; names the flag.
+// Sets forced_bos_token_id and decoder_start_token_id of `c` to the tokens of `wanted`, and returns the keys that it
+// set with their values. H2501: the tokenizer does not have the token; the message names the flag.
 Result<nlohmann::json> apply_target_language(GenerationConfig& c, const TargetLanguage& wanted,
                                              const Tokenizer& tokenizer, const ModelConfig& model);
 
@@ -58,9 +58,10 @@ bool knows_chats(const Pretrained& model);
 // max_target_length of Transformers' run_summarization.
 inline constexpr int64_t kDefaultTargetLength = 128;
 
-// Sets values of `c` from task_specific_params in config.json, for keys that generation_config.json does not have.
-// Does this only if `c` has no length yet. The task is the one whose "prefix" begins every row's text; an only task is
-// taken without this test. Returns the task's name; "": no task was found. Errors: those of apply_generation_json().
+// Sets values of `c` from a task in task_specific_params of config.json, for keys that generation_config.json does not
+// have. Does nothing if `c` already has a length. The task is the one whose "prefix" begins every row's text; if there
+// is only one task, it is taken without this test. Returns the task's name; "": no task was found. Errors: those of
+// apply_generation_json().
 Result<std::string> apply_task_params(GenerationConfig& c, const Pretrained& model,
                                       std::span<const PromptRow> rows);
 

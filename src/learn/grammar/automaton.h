@@ -42,7 +42,8 @@ class Automaton {
   int32_t add_state();
   Rule add_rule();
   const Rule& rule(int32_t number) const { return rules_[static_cast<size_t>(number)]; }
-  // True if there are more states than kMostStates. Code that builds an automaton should check it after each part.
+  // True if there are more states than kMostStates; adding states does not fail then. So code that builds an automaton
+  // should check full() after each part.
   bool full() const { return states_.size() > kMostStates; }
 
   // Add an edge from state `from` to state `to`.

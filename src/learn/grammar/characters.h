@@ -22,7 +22,8 @@ CodeSet normalized(CodeSet set);
 CodeSet complement(const CodeSet& set);
 bool contains_code(const CodeSet& set, uint32_t code);
 
-// Adds ways from state `from` to state `to` for one character of a normalized set in UTF-8.
+// Adds ways from state `from` to state `to` for one character of a normalized set in UTF-8. A way is a sequence of
+// edges.
 void add_utf8(Automaton& a, int32_t from, int32_t to, const CodeSet& set);
 
 // Adds ways from `from` to `to` for one character of a normalized set inside a JSON string: unescaped, or as one of the
@@ -41,7 +42,7 @@ class StringRules {
   // One space, or a line break with at most 20 spaces or tabs after it.
   int32_t white_space();
   int32_t one_of(const CodeSet& set);  // one character of a normalized set inside a string
-  // Adds ways from state `from` to state `to` with white_space() and without it.
+  // Adds two ways from state `from` to state `to`: one with white_space(), and one without anything.
   void maybe_space(int32_t from, int32_t to);
 
  private:

@@ -18,8 +18,8 @@ namespace hone {
 
 class Matcher {
  public:
-  // A state of the Automaton, and the frame to which its rule returns (-1: it is the root rule). {-1, -1}: the text
-  // up to here is a text of the language.
+  // `state` is a state of the Automaton. `frame` is the number of the frame (the open call) to which the rule of the
+  // state returns; -1: it is the root rule. {-1, -1}: the text up to here is a text of the language.
   struct Way {
     int32_t state, frame;
     auto operator<=>(const Way&) const = default;

@@ -1,7 +1,7 @@
 // Adds the regular expressions of JSON schemas (key `pattern`, ECMA-262) to an Automaton, as characters inside JSON
 // strings. Supported are literals, ".", classes, \d \w \s \D \W \S, groups, alternatives and repeats. "^" may be at the
-// beginning and "$" at the end of an alternative that is not in a group. In the standard, an alternative without "^"
-// may have any text before it, and an alternative without "$" any text after it; so it is here.
+// beginning and "$" at the end of an alternative that is not in a group. As in the standard, an alternative without "^"
+// may have any text before it, and an alternative without "$" any text after it.
 #pragma once
 
 #include "base/core/error.h"

@@ -16,8 +16,8 @@ namespace hone {
 class SchemaCompiler {
  public:
   SchemaCompiler() : automaton_(std::make_shared<Automaton>()), rules_(*automaton_) {}
-  // Call only one of these, and only once. compile: the automaton of a schema, which must outlive the call; errors
-  // H2511 and H2512 as schema_automaton. any_object: the automaton of all objects.
+  // Call only one of these two functions, and only once. compile() returns the automaton of a schema, with the errors
+  // H2511 and H2512 of schema_automaton. any_object() returns the automaton of all objects.
   Result<std::shared_ptr<const Automaton>> compile(const OrderedJson& schema);
   std::shared_ptr<const Automaton> any_object();
 

@@ -18,10 +18,11 @@ struct SchemaPart {
   // The member `key`; a JSON null if it is absent.
   const OrderedJson& at(const char* key) const { return value_at(*schema, key); }
   bool has(const char* key) const { return schema->contains(key); }
+  // The member `key`, which must exist, with its place.
   SchemaPart member(const std::string& key) const { return member(key, schema->at(key)); }
-  // The member `key`, which must exist, with its place; in the second form its value is known to be `value`. item:
-  // element i of the array under `key`.
+  // The member `key`, whose value is `value`, with its place. For callers that already have the value.
   SchemaPart member(const std::string& key, const OrderedJson& value) const;
+  // Element i of the array that is the value of `key`, with its place.
   SchemaPart item(const std::string& key, size_t i) const;
 };
 

@@ -22,7 +22,7 @@ struct TokenGrammar {
 
 class TokenMasks {
  public:
-  // The state of one sequence; an object serves any number of sequences.
+  // The state of one sequence. One TokenMasks serves all sequences, each with a Place of its own.
   using Place = Matcher::Ways;
 
   // `end_tokens` are the ids of the tokens that end a sequence, such as EOS.

@@ -15,9 +15,10 @@ class TokenTrie {
  public:
   struct Node {
     uint8_t byte;
-    uint16_t depth;        // number of bytes up to this node; 1: the first byte of a token
-    int32_t end;           // the index of the first node after the branch of this node
-    int32_t tokens, most;  // for ids(): the range of the tokens that end at this node
+    uint16_t depth;  // number of bytes up to this node; 1: the first byte of a token
+    int32_t end;     // the index of the first node after the branch of this node
+    // For ids(): the tokens that end at this node are ids_[tokens] to ids_[most - 1].
+    int32_t tokens, most;
   };
   static constexpr size_t kLongest = 256;  // the most bytes of a token; longer ones are left out
 
@@ -31,7 +32,7 @@ class TokenTrie {
                                    static_cast<size_t>(n.most - n.tokens));
   }
   int64_t count() const { return count_; }
-  // The bytes of a token; "" for those that are left out.
+  // The bytes of a token; "" if the token is left out.
   std::string_view bytes(int32_t id) const {
     const auto i = static_cast<size_t>(id);
     return std::string_view(all_).substr(ends_[i], ends_[i + 1] - ends_[i]);

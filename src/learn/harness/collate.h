@@ -1,4 +1,4 @@
-// Helpers for tasks on token ids: fill the inputs of a program from rows, and check the ids.
+// Helpers for tasks whose rows are token ids: fill the inputs of a program from rows, and check the ids.
 #pragma once
 
 #include "learn/data/rows/labelled_rows.h"
@@ -19,17 +19,19 @@ inline constexpr SequenceNames kDecoderInputs{"ids", "positions", "cu_seqlens", 
 inline constexpr SequenceNames kEncoderInputs{"encoder_ids", "encoder_positions",
                                               "encoder_cu_seqlens", "encoder_sample_ids"};
 
-// Packs these rows of `data` into the inputs of `to` with these names; fills sample_ids only if the program has this
-// input. Errors: H0117 the file of the rows was changed.
+// Packs the rows `rows` of `data` into the inputs of `to` with the names `names`. Fills names.sample_ids only if the
+// program has this input. Errors: H0117 the file of the rows was changed.
 Status collate_tokens(const TokenRows& data, const BatchRows& rows, const SequenceNames& names,
                       Batch& to);
-// H2415 if an id is negative or not below `vocab`. `whose`: the owner of the vocabulary in the message.
+// Returns H2415 if an id is negative or not below `vocab`. `whose`: the owner of the vocabulary, for the message.
 Status check_ids(std::span<const int32_t> ids, int64_t vocab, const char* whose = "the model's");
-// Checks the ids of all rows on each axis (H2415). If there are two axes, the first one has ids of the encoder. Rows of
-// a mapped file on the last axis are not checked here: finish_tokens() checks them batch by batch.
+// Returns H2415 if an id of a row, on any axis, is outside the vocabulary. If there are two axes, the first one has ids
+// of the encoder. Does not check the last axis if its rows are in a mapped file: finish_tokens() checks them batch by
+// batch.
 Status check_ids(const ExampleRows& rows, const ModelConfig& config);
-// Call this after the input `ids` has its final values. Checks that the model has these ids (H2415), and fills
-// `positions` by the rule of the model family and, if the program has it, row_lengths.
+// Call this after the input `ids` has its final values. Returns H2415 if the model does not have one of these ids.
+// Otherwise fills the input `positions` by the rule of the model family and, if the program has it, the input
+// row_lengths: for each token the length of its sequence.
 Status finish_tokens(const ModelConfig& config, Batch& to);
 
 }  // namespace hone

@@ -7,8 +7,8 @@
 namespace hone {
 
 struct LabelSources {
-  // Files of each split; empty: the split is not wanted or does not exist. `mismatched` and `test_mismatched` are the
-  // second validation and test sets of MNLI.
+  // Files of each split; empty: the split is not wanted or does not exist. `mismatched` is the second validation set,
+  // and `test_mismatched` the second test set, of data sets such as MNLI.
   std::vector<std::string> train, validation, mismatched, test, test_mismatched;
   // Only for MRPC: a file with the ids of the rows of `train` that belong to `validation` (mrpc_dev_ids.h); "": none.
   std::string dev_ids;
@@ -17,7 +17,7 @@ struct LabelSources {
 };
 
 struct LabelSourceRequest {
-  // The data set. If its name is "", the files below are used, else data_dir, else GLUE's data set of `task`.
+  // The data set; its name "": no data set is named. See find_label_sources() for the order of the sources.
   DatasetRequest dataset;
   bool glue = true;                // whether error messages propose --task_name
   const GlueTask* task = nullptr;  // the GLUE task; null: none
@@ -26,11 +26,12 @@ struct LabelSourceRequest {
   bool want_train = true, want_validation = false, want_test = false;
 };
 
-// Finds the files. A data set takes precedence over files, and files take precedence over data_dir. The validation rows
-// of a data set are its split `validation`; if it has none, its split `validation_matched`, and `mismatched` is its
-// split `validation_mismatched`. The rows to predict follow the same rule with the split `test`. A folder of prepared
-// shards gives every wanted split that it holds. Errors: those of dataset.h and fetch.h; H2101 no data are named, or
-// data_dir lacks a file.
+// Finds the files. Uses the first of these sources that is named: the data set, the files, data_dir, the data set
+// nyu-mll/glue with the GLUE task `task`. The validation rows of a data set are its split `validation`. If it has no
+// such split, they are its split `validation_matched`, and LabelSources::mismatched is its split
+// `validation_mismatched`. The rows to predict follow the same rule with the split `test`. If a file is a folder of
+// prepared shards, every wanted split that it has and that has no file is taken from it. Errors: those of dataset.h and
+// fetch.h; H2101 no data are named for a wanted split, or data_dir lacks a file.
 Result<LabelSources> find_label_sources(const LabelSourceRequest& request);
 
 }  // namespace hone

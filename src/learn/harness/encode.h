@@ -10,20 +10,22 @@
 
 namespace hone {
 
-// The model's tokenizer, never null; it belongs to `model`. Errors: H2413 the model has none.
+// The model's tokenizer, never null; `model` owns it. Errors: H2413 the model has no tokenizer.
 Result<const Tokenizer*> tokenizer_of(const Pretrained& model);
 
-// Encodes first[i] or, unless `second` is empty, the pair of first[i] and second[i], and calls take(i, row) with the
-// tokens: once for each i, from several threads and in any order. Rows have at most `max_length` tokens, with the
-// special tokens; tokens of the longer text of a pair are removed first. Errors: those of Tokenizer::encode_to.
+// For each i, encodes the text first[i] or, if `second` is not empty, the pair of first[i] and second[i], and calls
+// take(i, row) with the tokens. The calls come from several threads of `pool` at the same time and in any order; after
+// an Error some i have no call. Rows have at most `max_length` tokens, special tokens included; tokens of the longer
+// text of a pair are removed first. Returns after the last call. Errors: those of Tokenizer::encode_to.
 Status encode_texts(const Tokenizer& tokenizer, ThreadPool& pool, int64_t max_length,
                     std::span<const std::string_view> first,
                     std::span<const std::string_view> second,
                     FunctionRef<void(size_t i, const Encoding& row)> take);
 
-// Encodes each word of rows[i] by itself and sets out[i] to the tokens of all of them with the special tokens around
-// them. `out` has the size of `rows`. Rows have at most `max_length` tokens; special tokens are never removed. Errors:
-// H2008 `max_length` has no room for the special tokens and one more.
+// Encodes each word of rows[i] by itself, and sets out[i] to the tokens of all words of the row with the special tokens
+// around them. `out` must have the size of `rows`. Rows have at most `max_length` tokens, special tokens included; if
+// there are more, tokens of words are removed, never special tokens. Errors: H2008 `max_length` has no room for the
+// special tokens and one more token.
 Status encode_words(const Tokenizer& tokenizer, ThreadPool& pool, int64_t max_length,
                     std::span<const std::vector<std::string>> rows, std::span<EncodedWords> out);
 

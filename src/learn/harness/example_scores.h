@@ -1,5 +1,5 @@
-// Collects the rows of an evaluation for `hone eval --save_examples`: prediction, reference and scores of each. Tasks
-// fill TaskSettings::example_scores unless it is null.
+// Collects prediction, reference and scores of each row of an evaluation, for `hone eval --save_examples`. Tasks add
+// them to TaskSettings::example_scores unless that is null.
 #pragma once
 
 #include <vector>
@@ -8,16 +8,16 @@
 
 namespace hone {
 
-// The member with the row's number in its data file. It is present only if that number differs from the row's number in
-// the evaluation, because --max_eval_samples has drawn rows at random.
+// The name of the member that has the row's number in its data file. A row has this member only if rows of the file
+// were chosen at random (--max_eval_samples of some tasks), so that the two numbers differ.
 inline constexpr const char* kExampleNumber = "number";
 
 class ExampleScores {
  public:
-  // Adds members to row `row` of the evaluation, counted from 0, and replaces members of the same name. The member
-  // "scores" is an object: later calls add to it.
+  // Adds members to row `row` of the evaluation, counted from 0. A member replaces an earlier one of the same name. The
+  // member "scores" is an object whose members are added to those of an earlier "scores".
   void add(int64_t row, const OrderedJson& members);
-  // One object for each row; null for a row without members.
+  // An object for each row, up to the last row with members; JSON null for a row without members.
   const std::vector<OrderedJson>& rows() const { return rows_; }
 
  private:

@@ -26,29 +26,33 @@ class RowFeed {
   bool streams() const { return x_->train_stream || x_->eval_stream; }
   // The facts that decide the order of rows, for the run's fingerprint.
   Json order_effect() const;
-  void reserve();  // allocates the memory of all steps; afterwards no step allocates
+  void reserve();  // allocates the memory that steps need, so that no step allocates
 
-  // The rows of optimizer step `step` (from 0), of all ranks. Valid until the next call. Errors: those of the stream;
-  // H2113 a stream has less than one batch and --dataloader_drop_last is set.
+  // The rows of optimizer step `step` (from 0), of all ranks. The result is valid until the next call. For streams,
+  // call it with ascending steps; the last step may be repeated. Errors: those of the stream; H2113 a stream has fewer
+  // rows than one batch and --dataloader_drop_last is set.
   Result<TakenRows> rows_of_step(int64_t step);
-  // Appends the indices of a step's rows in their order and returns the step's epoch. Only for rows in memory. For
-  // tasks that prepare data before the step.
+  // Appends the indices of the rows of optimizer step `step` to `rows`, in their order, and returns the step's epoch.
+  // For tasks that prepare data before a step. Not for streams.
   int64_t append_rows_of(int64_t step, std::vector<int64_t>& rows);
-  // Call this if a stop interrupts the step: data_place() is then the place before the step.
+  // Call this if a stop interrupts the step of the last rows_of_step(). data_place() then returns the place before that
+  // step.
   void give_up_step() { given_up_ = true; }
   // The place of the next step's rows in the training stream; null if training rows are not streamed.
   Json data_place() const;
-  // Continues the training stream at `place`, a value of data_place(). Does nothing if training rows are not streamed.
-  // `name`: the checkpoint, for messages. Errors: H2405 `place` is null, because the checkpoint's run did not stream;
-  // those of the stream.
+  // Continues the training stream at `place`, an earlier result of data_place(). Does nothing if training rows are not
+  // streamed. `name`: the checkpoint, for messages. Errors: H2405 `place` is null, because the run of the checkpoint
+  // did not stream; those of the stream.
   Status seek(const Json& place, const std::string& name);
 
-  // Starts an evaluation of rows [begin, end). A stream is read from its start to its end, whatever the range is.
+  // Starts an evaluation of the rows [begin, end) of Examples::eval. For a stream the range is ignored: the stream is
+  // read from its start to its end.
   Status begin_evaluation(int64_t begin, int64_t end);
-  // Starts an evaluation of the rows with these indices, in this order. Only for rows in memory.
+  // Starts an evaluation of the rows with these indices, which must not be empty, in this order. Not for streams.
   void begin_evaluation(std::vector<int64_t> rows);
-  int64_t evaluation_rows() const;  // number of rows to evaluate; 0: unknown
-  // The next rows of the evaluation, at most `most`; no rows at the end.
+  // Number of rows of the evaluation; 0: unknown, because they are streamed.
+  int64_t evaluation_rows() const;
+  // The next rows of the evaluation, at most `most`; empty after the last row. The result is valid until the next call.
   Result<TakenRows> next_evaluation(int64_t most);
 
  private:

@@ -19,9 +19,9 @@ class GeneratedLengths {
   int64_t tokens_ = 0, texts_ = 0;
 };
 
-// The text as a line of generated_predictions.txt. Removes white space around the text and, unless the tokenizer is a
+// The text in the form of generated_predictions.txt. Removes white space around the text and, unless the tokenizer is a
 // byte-level BPE, spaces before punctuation (Transformers' clean_up_tokenization_spaces). Line breaks inside the text
-// stay.
+// stay, so a text may take several lines of the file.
 std::string prediction_line(std::string text, const Tokenizer& tokenizer);
 
 }  // namespace hone

@@ -9,9 +9,9 @@
 
 namespace hone {
 
-// Returns a reader of some of the rows. `evaluated` true: the rows whose columns `#1 ID` and `#2 ID`, joined by a tab,
-// are a line of the file `dev_ids`. False: all other rows. Errors: those of reading the file; H2109 the columns are
-// missing.
+// Returns a reader of some of the rows of the reader `rows`. `evaluated` true: the rows whose columns `#1 ID` and
+// `#2 ID`, joined by a tab, are a line of the file `dev_ids`. False: all other rows. Errors: those of reading the file
+// `dev_ids`; H2109 one of the two columns is missing.
 Result<std::unique_ptr<RowReader>> pick_by_dev_ids(std::unique_ptr<RowReader> rows,
                                                    const std::string& dev_ids, bool evaluated);
 

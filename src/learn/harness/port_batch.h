@@ -1,5 +1,4 @@
-// A micro-batch as named tensors: the inputs of a program, to fill in the session's memory, or its outputs, to read
-// from there.
+// A micro-batch as named tensors in the session's memory: the inputs of a program, to fill, or its outputs, to read.
 #pragma once
 
 #include "engine/session/session.h"
@@ -13,7 +12,7 @@ class Batch {
   Batch(Batch&&) = default;
   Batch& operator=(Batch&&) = default;
 
-  void add(std::string name, std::span<std::byte> bytes) {  // the memory stays the caller's
+  void add(std::string name, std::span<std::byte> bytes) {  // does not copy the memory
     tensors_.push_back({std::move(name), bytes});
   }
   bool has(std::string_view name) const { return find(name) != nullptr; }
@@ -44,9 +43,9 @@ class Batch {
   std::vector<Tensor> tensors_;
 };
 
-// The inputs or outputs of a program. `program`: its index in the session. The tensors are in the session's memory and
-// valid as long as the session. Programs share memory: write inputs just before the program runs, and read outputs
-// just after it.
+// The inputs or outputs of a program. `program`: its index in the session. The result is valid as long as the session.
+// Different programs use the same memory: write all inputs after the last run of another program, and read outputs
+// before the next run of another program.
 Batch inputs_of(Session& session, size_t program);
 Batch outputs_of(const Session& session, size_t program);
 

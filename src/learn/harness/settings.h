@@ -35,28 +35,28 @@ struct TaskSettings : TrainSettings, DataSettings {
     return shuffles() ? RowOrder::shuffled(rows, order_seed()) : RowOrder::sequential(rows);
   }
 
-  // Sets the next three members from the start of the run. The command calls it.
+  // Sets `split`, `continued_from` and `has_ended` from the start of the run. The command calls it.
   void begin_from(const TrainStart& start);
-  // The split into micro-batches of the checkpoint to resume from; nullopt: a new run, or the checkpoint has none.
+  // The split into micro-batches of the checkpoint to resume from; nullopt: a new run, or the checkpoint has no split.
   std::optional<Split> split;
-  std::string continued_from;  // the checkpoint to resume from; "": a new run
-  // The run has ended before and nothing is left to train. The final weights are in the output folder.
+  std::string continued_from;  // path of the checkpoint to resume from; "": a new run
+  // True: the run has ended before, and nothing is left to train. The final weights are in the output folder.
   bool has_ended = false;
-  // Writes to standard output, for tasks whose output other programs read. The command sets it; the default does
+  // Writes a text to standard output, for tasks whose output other programs read. The command sets it; the default does
   // nothing.
   std::function<void(std::string_view)> print;
-  // Receives the rows of an evaluation; null: they are not needed. The command sets it.
+  // Receives predictions and scores of the rows of an evaluation; null: they are not needed. The command sets it.
   std::shared_ptr<ExampleScores> example_scores;
 };
 
 // Whether the schema has this setting and the user gave it a value.
 bool has_given(const Schema& schema, const std::string& name);
-// H0210 if rows have fewer than 2 tokens, because there is no next token to learn. `flag`: the flag that sets their
-// length, without dashes.
+// Returns H0210 if `tokens` is below 2, because such a row has no next token to learn. `tokens`: the number of tokens
+// of a row. `flag`: the flag that sets it, without dashes.
 Status check_row_tokens(const std::string& flag, int64_t tokens);
 
-// A read-only schema of all settings of a task's settings object. Own: derives from TaskSettings and binds its own
-// settings in bind_own().
+// A read-only schema of all settings of a task's settings object. Own: a class that derives from TaskSettings and binds
+// its additional settings in bind_own().
 template <class Own>
 Schema schema_of(const Own& s) {
   Schema schema("hone train", "");

@@ -1,6 +1,6 @@
-// A task: data and functions that define what a model learns and from which rows, such as "clm" or "ner". A file
-// learn/tasks/x.cc that defines `Task task_x();` adds a task, and `--task x` chooses it. The code that is common to all
-// runs (run/task_run.h) knows a task only through this object.
+// A task, such as "clm" or "ner": data and functions that define the rows, the programs and the metrics of a run. A
+// file learn/tasks/x.cc that defines `Task task_x();` adds a task, and `--task x` chooses it. The code that is common
+// to all runs (run/task_run.h) knows a task only through this object.
 #pragma once
 
 #include <functional>
@@ -33,20 +33,22 @@ struct RunForm {
   std::vector<RowLimit> limits;  // by axis, in the order of ExampleRows::axes
   // True: rows of any length are packed into a micro-batch. False: all rows are blocks of limits[0].tokens tokens.
   bool packs_rows = true;
-  // True: a step whose rows fit into one micro-batch never needs a second one. False: to be one micro-batch, a step may
-  // need a program with room for the longest rows and the most labels; that program is used only if it takes no more
-  // memory than gradients that are kept from one micro-batch to the next.
+  // True: a step whose rows fit into one micro-batch never needs a second one. False: a step can have longer rows or
+  // more labels than usual, so a program for a whole step must have room for the longest rows and the most labels. A
+  // step is then one program only if this takes no more memory than several micro-batches, whose gradients are kept
+  // from one micro-batch to the next.
   bool even_steps = false;
-  // True: a micro-batch may have more labels than the usual program has room for. Shapes with the axis "labels" then
-  // have room for more labels.
+  // True: a micro-batch may have more labels than the usual program has room for. The axis "labels" of a shape, if the
+  // shape has it, is the number of labels for which the program has room.
   bool labels_vary = false;
-  int64_t most_rows = 0;  // most rows of a micro-batch; 0: as many as fit
+  int64_t most_rows = 0;  // the largest number of rows of a micro-batch; 0: as many as fit
   // Description of a row that is not made of tokens, such as "224 x 224 pixels". Each such row counts as one token. "":
   // rows of tokens.
   std::string row_text = "";
   int64_t row_values = 1;  // numbers in a row that is not made of tokens: pixels times channels
-  // Sizes of square images in training, in pixels, ascending. Each shape exists once for each size, with the axis
-  // kSide. Examples::side_of_step chooses the size of a step. Empty: all images have one size.
+  // The sides of square training images, in pixels, ascending, if their size changes during the run. Each shape then
+  // exists once for each side, with the axis kSide, and Examples::side_of_step chooses the side of a step. Empty: all
+  // training images have one size.
   std::vector<int64_t> sides = {};
   // True: if the head in the checkpoint has another shape than the task needs, a new head replaces it.
   bool replaces_head = false;
@@ -55,10 +57,10 @@ struct RunForm {
   std::function<CacheLimits(int64_t source_tokens, int64_t rows)> generation = nullptr;
 };
 
-// Builds the programs of a loss that compares all rows of a step with each other, such as a contrastive loss. If a step
-// has several micro-batches or ranks, it computes first the embeddings of all rows, then the loss and its gradient with
-// respect to the embeddings, then the gradients of the weights for each micro-batch (GradCache, Gao et al. 2021, arXiv
-// 2101.06983). The loss equals that of one micro-batch with all rows.
+// Builds the programs of a loss that compares all rows of a step with each other, such as a contrastive loss. A step
+// with several micro-batches or ranks has three parts (GradCache, Gao et al. 2021, arXiv 2101.06983): `embed` computes
+// the embeddings of all rows; `loss` computes the loss and its gradient with respect to the embeddings; `part` computes
+// the gradients of the weights for each micro-batch. The loss equals that of one micro-batch with all rows.
 struct JointLoss {
   using Build =
       std::function<Program(const ModelConfig&, const BatchShape&, const std::string& name)>;
@@ -68,8 +70,8 @@ struct JointLoss {
   // Builds the program of a micro-batch's gradients. Inputs: those of `embed`, and `gradient` in the shape of
   // `embeddings`. Output: `loss`, the sum of embeddings * gradient.
   Build part;
-  // Builds the loss of all rows of a step. State: `embeddings` of all rows. Inputs: scale f32[] and those that
-  // Examples::collate_joint fills. Output: `loss`.
+  // Builds the loss of all rows of a step. `rows`: their number. State: `embeddings` of all rows. Inputs: scale f32[],
+  // the factor of the loss, and those that Examples::collate_joint fills. Output: `loss`.
   std::function<Program(const ModelConfig&, int64_t rows, const std::string& name)> loss;
 };
 
@@ -82,21 +84,22 @@ struct CheckRequest {
 };
 
 struct Task {
-  std::string name, summary;  // "clm", "causal language modelling"
-  // True: the object is another task with preset settings, which --preset chooses.
+  std::string name, summary;  // "clm"; "causal language modelling"
+  // True: --preset chooses this object, which is another task with preset settings. False: --task chooses it.
   bool is_preset = false;
-  // The metric of evaluations that compares models, unless --metric_for_best_model names another.
+  // The metric of evaluations by which models are compared, unless --metric_for_best_model names another.
   std::string metric = "loss";
   // Returns the names of all metrics of an evaluation.
   std::function<std::vector<std::string>()> metrics = token_metric_names;
-  // Returns the metric that compares models on the rows that the settings name; it may depend on these rows. Null:
-  // `metric` for all rows.
+  // Returns the metric by which models are compared on the rows that the settings name, if it depends on these rows.
+  // Null: it is always `metric`.
   std::function<Result<std::string>()> metric_of_rows = nullptr;
   std::optional<SampleProject> sample;  // nullopt: hone init has no sample project for the task
   // The settings of this run; the functions below share them. The object may derive from TaskSettings.
   std::shared_ptr<TaskSettings> settings;
   std::function<void(Schema&)> bind;  // adds the flags that only this task has to a schema
-  // Derives settings from others. Called once, after flags and files are read.
+  // Checks the task's settings and derives settings from others. Called once, after command-line flags and settings
+  // files are read. `schema` knows which settings the user gave.
   std::function<Status(const Schema&)> settle = [](const Schema&) { return Ok{}; };
 
   // Sets the model's head to the one that the task trains, and its labels if the settings determine them. Called before
@@ -109,7 +112,8 @@ struct Task {
   // the output `loss` f32[]. An evaluation program has the outputs that the task's metrics use.
   std::function<Program(const ModelConfig&, const BatchShape&, const std::string& name, bool train)>
       program;
-  std::optional<JointLoss> joint;  // nullopt: the loss is a sum over rows
+  // Set if the loss compares rows with each other. nullopt: the loss is a sum over rows.
+  std::optional<JointLoss> joint;
   // Reads the rows that the settings name or, if the task trains on plain text, the rows of the source. May change the
   // model's config (labels), tokenizer and generation config. The model must outlive the examples. Errors name the
   // file, flag or tensor.
@@ -119,13 +123,14 @@ struct Task {
   // have several columns and can be prepared.
   std::optional<TextSource> text;
   std::optional<PreparedSource> prepared;
-  bool reads_text = true;  // the task's models have tokenizers
-  bool predicts = false;   // the task supports --do_predict
+  bool reads_text = true;  // true: the task's models have tokenizers
+  bool predicts = false;   // true: the task supports --do_predict
   // True: the embeddings grow if the tokenizer has more tokens than the model, as in Transformers' example script of
   // the task, unless a setting decides otherwise.
   bool resizes_embeddings = false;
 
-  // For hone check. check_rows looks for faults of the rows, check_settings for faults of the task's own settings.
+  // For hone check. check_rows adds findings of faults of the rows; check_settings adds findings of faults of the
+  // task's own settings.
   std::function<RowsReport(const CheckRequest&, Findings&)> check_rows;
   std::function<void(const Pretrained&, const RowsReport&, Findings&)> check_settings =
       [](const Pretrained&, const RowsReport&, Findings&) {};
@@ -134,11 +139,12 @@ struct Task {
       [](const std::vector<std::string>&) { return std::string(); };
 };
 
-// H2411 if metric_for_best_model is a misspelled name of a metric of the task. Other unknown names are checked after
-// the first evaluation, because an evaluation may have more metrics than Task::metrics lists.
+// Returns H2411 if --metric_for_best_model is unknown but similar to the name of a metric of the task, so probably
+// misspelled. Other unknown names are refused after the first evaluation, because an evaluation may have more metrics
+// than Task::metrics lists.
 Status check_best_metric(const Task& task);
 
-// A read-only schema of all settings of the task with their values. `command`: its name in messages.
+// A read-only schema of all settings of the task with their values. `command`: the name of the command in messages.
 Schema described(const Task& task, const std::string& command = "hone train");
 
 }  // namespace hone

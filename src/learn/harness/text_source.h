@@ -28,9 +28,9 @@ struct TextSource {
   std::function<Result<TextFiles>(const Pretrained&, const WantedSplits&,
                                   std::vector<std::string>& notes)>
       files;
-  // Returns the settings that decide the rows of prepared shards, by name. `all` true: all of them, for the record that
-  // hone prepare writes. `all` false: only those that must match in a run that uses the shards; a setting of how text
-  // is read is included if it differs from the default.
+  // Returns the settings that decide the rows of prepared shards, by name. `all` true: all of them, for the manifest
+  // that hone prepare writes. `all` false: only those that must be equal in a run that uses the shards. A setting with
+  // the word `reading` (learn/train/ledger.h) is then included only if it differs from its default.
   std::function<OrderedJson(const Pretrained&, const TextOptions&, bool all)> shard_settings;
   // Returns a function that encodes texts. Model and pool must outlive that function. The function fails with H2413 if
   // the model has no tokenizer.
@@ -40,12 +40,13 @@ struct TextSource {
   std::string apart;
 };
 
-// Reads the rows of a run: source.rows if they are given, else the rows of the text, in memory, mapped or, with
-// --streaming, streamed. Prints notes on the data. Errors: those of the text and of load_text.h; H2117 the rows do not
-// fit into memory; H2414 a setting that --streaming does not support.
+// Reads the rows of a run. If source.rows is set, they are the training rows. Otherwise the rows are made from the
+// files of `text`: in memory, or mapped from prepared shards, or as streams with --streaming. Prints notes on the data.
+// Errors: those of the functions of `text` and of load_text.h; H2117 the rows do not fit into memory; H2414 a setting
+// does not work with --streaming.
 Result<Examples> read_texts(const TaskSettings& s, const TextSource& text, const Pretrained& model,
                             const ExampleSource& source);
-// For tasks that do not train on plain text: H2402 if source.rows is given.
+// For tasks that do not train on plain text: returns H2402 if source.rows is set.
 Status refuse_given_rows(const ExampleSource& source);
 
 // Prints notes on the data in the summary of the run. Names of settings in the notes are printed as flags: those of the
@@ -55,14 +56,16 @@ void show_notes(const std::vector<std::string>& notes);
 
 // The data set that the flags name; its name is "" if they name none.
 DatasetRequest named_dataset(const TaskSettings& s);
-// The files that the data flags name, with the settings for reading them. The caller must still set how rows are made
-// of the text. Errors: those of find_sources, H2115, H2116.
+// The files that the data flags name, with the settings for reading them. The caller must still set the members of the
+// result that decide how rows are made from the text. Errors: those of find_sources; H2115 an impossible split or
+// sample count; H2116 an unknown encoding.
 Result<TextFiles> named_files(const TaskSettings& s, const TextSettings& text,
                               const WantedSplits& splits, std::vector<std::string>& notes);
 // Whether one of the files is a folder of prepared shards.
 bool has_shards(const TextFiles& files);
-// A function that encodes texts with the model's tokenizer, with special tokens. Model and pool must outlive it; a null
-// pool means the calling thread. It fails with H2413 if the model has no tokenizer.
+// Returns a function that encodes texts with the model's tokenizer, with special tokens. Model and pool must outlive
+// the function. `pool`: null: the function works on the calling thread. The function returns H2413 if the model has no
+// tokenizer.
 Tokenize tokenize_with(const Pretrained& model, ThreadPool* pool);
 
 // Bytes of memory that --streaming takes for training rows of `row_tokens` tokens; 0 without --streaming.

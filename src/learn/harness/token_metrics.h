@@ -11,20 +11,21 @@ namespace hone {
 
 // Sums over the labels of an evaluation. nll: negative log-likelihood.
 struct TokenCounts {
-  // `batch_rows`: rows of an evaluation batch (per_device_eval_batch_size). `examples` receives the sums of each row:
-  // nll, tokens and correct. Null: the sums of single rows are not needed.
+  // `batch_rows`: rows of an evaluation batch (per_device_eval_batch_size). `examples`: receives for each row the sum
+  // of nll, the number of labels ("tokens") and the number of predicted labels ("correct"). Null: they are not needed.
   explicit TokenCounts(int64_t batch_rows, ExampleScores* examples = nullptr)
       : loss(batch_rows), examples(examples) {}
   EvalLoss loss;
   Accuracy accuracy;
   ExampleScores* examples;
-  // Adds row `number` of the evaluation. `nll`, `correct`: a value for each label of the row; correct is 1 if the label
-  // was predicted, else 0. False: the sum of nll is not finite.
+  // Adds row `number` of the evaluation, counted from 0. `nll`, `correct`: a value for each label of the row; correct
+  // is 1 if the label was predicted, else 0. Returns false if the sum of nll is not finite.
   bool add(int64_t number, std::span<const float> nll, std::span<const int32_t> correct);
 };
 
-// The metrics of programs with the outputs nll f32[T] and correct i32[T] for the packed rows of the last axis. The last
-// `unlabelled` tokens of each row have no label. `first`: index of the first evaluated row.
+// The metrics of programs with the outputs nll f32[T] and correct i32[T], for the T tokens of the rows on the last axis
+// of Examples::eval. The last `unlabelled` tokens of each row have no label. `first`: index of the first row to
+// evaluate. `with_accuracy` false: the metrics accuracy and perplexity are left out.
 class TokenMetrics : public EvalMetrics {
  public:
   TokenMetrics(const TaskSettings& s, int64_t first, int64_t unlabelled, bool with_accuracy = true)

@@ -22,13 +22,13 @@ struct CropRange {
   double least_area = 0.08, most_area = 1;
   double least_ratio = 3.0 / 4, most_ratio = 4.0 / 3;  // width of the box divided by its height
 };
-// The box of RandomResizedCrop for an image of this size. After ten random boxes that do not fit, the largest box in
-// the middle of the image with an allowed ratio.
+// The box of RandomResizedCrop for an image of this size. If ten random boxes do not fit into the image, returns the
+// largest box in the middle of the image with an allowed ratio.
 Box random_crop(int64_t width, int64_t height, const CropRange& range, PhiloxStream& random);
 
-// The settings of ColorJitter. The factor for brightness x is drawn from [max(0, 1 - x), 1 + x], for contrast and
-// saturation likewise; the shift of the hue from [-hue, hue], in turns of the colour circle. The changes are made in
-// random order.
+// The settings of ColorJitter. The factor of the brightness is drawn from [max(0, 1 - brightness), 1 + brightness], and
+// the factors of contrast and saturation likewise. The shift of the hue is drawn from [-hue, hue], in turns of the
+// colour circle. The changes are made in random order. 0: no change.
 struct ColourJitter {
   double brightness = 0, contrast = 0, saturation = 0, hue = 0;
   bool any() const { return brightness > 0 || contrast > 0 || saturation > 0 || hue > 0; }
@@ -43,13 +43,14 @@ enum class Policy { none, rand_augment, trivial_augment };
 void apply_policy(Image& image, Policy policy, int64_t operations, int64_t magnitude,
                   PhiloxStream& random, Image& memory);
 
-// The box that RandomErasing (Zhong et al. 2017) sets to the mean colour; the caller does so. With this probability a
-// box of 2 to 33 % of the area with a ratio of 0.3 to 3.3; else none. None also if ten random boxes do not fit.
+// Draws the box of RandomErasing (Zhong et al. 2017); the caller sets it to the mean colour. There is a box with the
+// given probability. It has 2 to 33 % of the area, and its width is 0.3 to 3.3 times its height. Returns none if there
+// is no box, or if ten random boxes do not fit.
 std::optional<Box> random_erasing(int64_t width, int64_t height, double probability,
                                   PhiloxStream& random);
 
-// The mix of the images of a step: each image is mixed with the image before it in the step's order, the first with the
-// last.
+// The mix of the images of a step: each image is mixed with the image before it in the order of the step, and the first
+// image with the last.
 struct Mix {
   // The weight of the image itself in the mixed label; with mixup also in the mixed pixels.
   double share = 1;
@@ -57,7 +58,8 @@ struct Mix {
   bool any() const { return share < 1; }
 };
 struct MixSettings {
-  // The share is drawn from the distribution Beta(alpha, alpha); alpha 0: mixup or cutmix is not used.
+  // The share is drawn from the distribution Beta(alpha, alpha) with the alpha of the chosen method. With cutmix
+  // Mix::share then becomes the exact fraction of the pixels outside the box. 0: the method is not used.
   double mixup_alpha = 0, cutmix_alpha = 0;
   bool any() const { return mixup_alpha > 0 || cutmix_alpha > 0; }
 };
@@ -74,7 +76,8 @@ struct EvaluationTransform {
   Filter filter = Filter::bilinear;
 };
 
-// The transform with the sizes of a processor. `crop_pct`: the side that is cut out, divided by the resized side.
+// The transform with the sizes of a processor. `crop_pct`: the side that is cut out, as a fraction of the side after
+// the resize.
 EvaluationTransform evaluation_transform(const ImageProcessor& p, double crop_pct, Filter filter);
 
 // The transform of an image for training: a random crop, resized to width x height; a flip; the policy; colour jitter;
@@ -83,7 +86,7 @@ struct TrainingTransform {
   int64_t width = 224, height = 224;
   Filter filter = Filter::bilinear;
   CropRange crop;
-  std::optional<EvaluationTransform> whole;  // set: used instead of the random crop
+  std::optional<EvaluationTransform> whole;  // set: it is used instead of the random crop
   double flip_probability = 0.5;             // left to right
   ColourJitter jitter;
   Policy policy = Policy::none;
@@ -97,8 +100,9 @@ struct TransformMemory {
   Image part, other;
 };
 
-// Decode the bytes of an image file, apply the transform, and write the pixels to `to`. `erased` becomes the box that
-// the caller must set to the mean colour, or none. Errors: H2960, H2961, H2962 as read_image_info and decode_part.
+// Decode the bytes of an image file, apply the transform, and write the pixels to `to`. training_pixels() sets `erased`
+// to the box that the caller must set to the mean colour, or to none. Errors: H2960, H2961, H2962 as read_image_info
+// and decode_part.
 Status training_pixels(std::string_view bytes, const TrainingTransform& t,
                        const DecodeLimits& limits, PhiloxStream random, Image& to,
                        std::optional<Box>& erased, TransformMemory& memory);

@@ -18,10 +18,11 @@ Result<ImageInfo> read_jpeg_info(std::string_view bytes);
 Result<Box> decode_jpeg(std::string_view bytes, const Box& box, Image& to);
 
 Result<ImageInfo> read_png_info(std::string_view bytes);
-// Decode the whole image. `to` must have its size.
+// Decodes the whole image. `to` must have its size.
 Status decode_png(std::string_view bytes, Image& to);
 
 Result<ImageInfo> read_webp_info(std::string_view bytes);
+// As decode_png.
 Status decode_webp(std::string_view bytes, Image& to);
 
 }  // namespace hone

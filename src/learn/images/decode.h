@@ -12,9 +12,9 @@
 namespace hone {
 
 struct DecodeLimits {
-  // More pixels are an error; Pillow raises DecompressionBombError for them.
+  // An image with more pixels is error H2962; Pillow raises DecompressionBombError for it.
   int64_t most_pixels = 178956970;
-  // Turn the image upright by its EXIF orientation, as the `datasets` library does.
+  // true: turn the image upright by its EXIF orientation, as the `datasets` library does.
   bool apply_orientation = true;
 };
 

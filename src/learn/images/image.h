@@ -30,7 +30,7 @@ struct Image {
 // upright one: 1 not at all; 2 mirrored left to right; 3 rotated by 180 degrees; 4 mirrored top to bottom; 5 to 8 with
 // width and height exchanged (5 transposed, 7 transposed along the other diagonal; 6 and 8 rotated by 90 degrees).
 constexpr int kUpright = 1;
-bool swaps_sides(int orientation);
+bool swaps_sides(int orientation);  // true for the orientations 5 to 8
 // The part of the stored image that becomes `box` of the upright image.
 Box stored_box(const Box& box, int orientation, int64_t stored_width, int64_t stored_height);
 // Turns a stored image, or a part of it, upright. `to` must not be `from`.

@@ -1,4 +1,4 @@
-// The contents of the header of an image file.
+// The facts that the header of an image file states.
 #pragma once
 
 #include "learn/images/image.h"

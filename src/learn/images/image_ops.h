@@ -22,7 +22,7 @@ void change_sharpness(Image& image, double factor, Image& memory);  // the image
 // Shifts the hue by `share` turns of the colour circle, -0.5 to 0.5.
 void change_hue(Image& image, double share);
 
-void posterize(Image& image, int bits);      // keeps the upper bits of each value
+void posterize(Image& image, int bits);      // keeps the upper `bits` bits of each value
 void solarize(Image& image, int threshold);  // inverts values that are at least the threshold
 void autocontrast(Image& image);             // scales each channel to the range 0 to 255
 void equalize(Image& image);                 // equalizes the histogram of each channel

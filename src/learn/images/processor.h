@@ -24,15 +24,16 @@ struct ImageProcessor {
   // table()[channel][byte]: the value that the model gets for a byte, (byte * rescale - mean) / std.
   using Table = std::array<std::array<float, 256>, 3>;
   Table table() const;
-  // Makes the images squares of this size that are resized without a margin. Changes the JSON too.
+  // Sets the size of the images that the model gets to size x size, and resizes to this size without cutting anything
+  // off a square image. Changes the JSON too.
   void set_size(int64_t size);
 };
 
-// Errors: H2963 for a processor of another type, a key that hone does not know or a value out of range; `name` is the
-// file.
+// Reads a processor from the JSON of the file `name`. Errors: H2963 a processor of another type, a key that hone does
+// not know or does not support, or a value out of range.
 Result<ImageProcessor> read_processor(const Json& json, const std::string& name);
-// One for square images of this size. `type`: "ViTImageProcessor" or "ConvNextImageProcessor"; mean and standard
-// deviation are 0.5, or those of ImageNet.
+// Makes a processor for square images of this size. `type`: "ViTImageProcessor" or "ConvNextImageProcessor".
+// `imagenet`: true: mean and standard deviation are those of ImageNet; false: they are 0.5.
 ImageProcessor make_processor(const std::string& type, int64_t size, bool imagenet);
 
 }  // namespace hone

@@ -1,7 +1,7 @@
 // Resizes images with the same result as Pillow (Image.resize with antialias; src/libImaging/Resample.c). Each output
 // pixel is a weighted mean of the input pixels within the support of the filter, which grows with the scale. Rows and
-// columns are resized one after the other, in the order that Pillow 13 chooses by the sizes. Weights are integers
-// with 22 fractional bits, and values are rounded to 8 bits after each of the two.
+// columns are resized in two passes, in the order that Pillow 13 chooses by the sizes. Weights are integers with 22
+// fractional bits, and values are rounded to 8 bits after each pass.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ namespace hone {
 enum class Filter { box, bilinear, hamming, bicubic, lanczos };
 std::string name_of(Filter filter);
 std::vector<std::string> filter_names();    // "box", "bilinear", ...
-Filter filter_of(const std::string& name);  // one of filter_names()
+Filter filter_of(const std::string& name);  // `name` must be one of filter_names()
 
 // A resize of a whole image, of which only the part `window` of the result is computed.
 struct Resize {

@@ -1,5 +1,5 @@
-// The weighted sums of a resize, of pixels with four bytes and weights with kWeightBits fractional bits. The results
-// do not depend on the instruction set.
+// Computes the weighted sums of a resize. Pixels have four bytes, and weights have kWeightBits fractional bits. The
+// results do not depend on the instruction set.
 #pragma once
 
 #include <cstdint>

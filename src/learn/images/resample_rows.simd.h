@@ -1,5 +1,5 @@
-// The sums of resample_rows.h. In a row a pixel takes four lanes, and AVX2 adds two pixels at a time. A column's sum
-// takes W bytes at a time.
+// The sums of resample_rows.h. For a row, a pixel takes four lanes, and AVX2 adds two pixels at a time. For a column,
+// the sums of W bytes are computed at a time.
 #include "engine/backends/cpu/isa/simd.h"
 #include "learn/images/resample_rows.h"
 
@@ -14,7 +14,7 @@ HONE_INLINE uint8_t rounded_byte(int32_t sum) {
 }
 
 #if defined(__AVX2__)
-HONE_INLINE __m256i load_pixels(const uint8_t* p) {  // two
+HONE_INLINE __m256i load_pixels(const uint8_t* p) {  // loads two pixels
   return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
 }
 HONE_INLINE void sum_pixel(const uint8_t* p, const int32_t* w, int32_t n, uint8_t* out) {

@@ -7,18 +7,21 @@
 
 namespace hone {
 
-// R: rows of a batch, E: width of an embedding. All values are f32.
+// R: rows of a batch, E: width of an embedding. All values are f32; the comments give their shapes.
 
 ValueId scalar(Builder& b, double value);  // a constant, []
-// Divides each row of x [R,E] by its Euclidean length. A row of zeros stays zeros and has no gradient.
+// Divides each row of x [R,E] by its Euclidean length. A row of zeros stays zeros.
 ValueId unit_rows(Builder& b, ValueId x);
-// The cosine of each row of x [R,E] and the same row of y [R,E]: [R].
+// The cosines [R]: row i of x [R,E] with row i of y [R,E].
 ValueId cosine_of_rows(Builder& b, ValueId x, ValueId y);
-// The distance of each row of x [R,E] and the same row of y [R,E]: [R]. `kind` is "cosine": 1 - cosine. "euclidean" or
-// "manhattan": the Euclidean length, or the sum of magnitudes, of x - y + apart. `apart` is added to each number.
+// The distances [R] of row i of x [R,E] and row i of y [R,E]. `kind`:
+//   "cosine"      1 - cosine; `apart` has no effect
+//   "euclidean"   the Euclidean length of x - y + apart
+//   "manhattan"   the sum of the magnitudes of x - y + apart
+// `apart` is added to each of the E numbers of x - y.
 ValueId distance_of_rows(Builder& b, ValueId x, ValueId y, const std::string& kind,
                          double apart = 0);
-// scale * sum of values[i] * weight[i], an f32[]. values, weight: [R]; scale: [].
+// Returns [] = scale * sum over i of values[i] * weight[i]. values, weight: [R]; scale: [].
 ValueId sum_of_rows(Builder& b, ValueId values, ValueId weight, ValueId scale);
 
 }  // namespace hone

@@ -1,8 +1,9 @@
 // Losses for training text embeddings. To add one, add a file x.cc to this folder that defines `TextLoss
 // text_loss_x()`. Names, defaults and formulas are those of sentence-transformers 6.
 //
-// A row has an embedding in each column: an anchor text, its positive (a text that matches it), and its negatives. A
-// batch may have fewer rows than R; its other rows have the weight 0 and do not count.
+// Each row has an embedding in each column: column 0 is the anchor text, column 1 its positive (a text that matches
+// it), and later columns its negatives. Programs have room for R rows. If a batch has fewer, the remaining rows are
+// empty: they have the weight 0 and do not count.
 #pragma once
 
 #include <string>
@@ -16,14 +17,14 @@ struct TextLossInputs {
   Values columns;  // embeddings f32[R,E] of each column; their vectors need not have length 1
   ValueId labels = kNoValue;  // f32[R]; kNoValue: rows have no label
   ValueId weight = kNoValue;  // f32[R]: 1 for a row of the batch, 0 for an empty row
-  // f32[]: factor of the loss. If TextLoss::mean, of the sum over the rows (so 1 / rows gives the mean); else of the
-  // loss.
+  // f32[]: factor of the loss. With TextLoss::mean it multiplies the sum over the rows, so 1 / (number of rows) gives
+  // the mean. Otherwise it multiplies the one number that the loss computes from all rows.
   ValueId scale = kNoValue;
 };
 
 struct TextLossOptions {
   double scale = 20;                // factor of similarities
-  double margin = 0;                // see the loss for its meaning
+  double margin = 0;                // its meaning depends on the loss; see the file of the loss
   std::string distance = "cosine";  // or "euclidean", "manhattan"
 };
 
@@ -32,10 +33,11 @@ struct TextLoss {
   std::string about;  // one line for --help
   // The smallest and the largest number of text columns.
   int64_t least_columns = 2, most_columns = 2;
-  bool labels = false;  // rows must have a label
-  // The loss is a mean over rows; false: one number that depends on all rows together.
+  bool labels = false;  // true: each row must have one label
+  // True: the loss is a mean over rows. False: it is one number that depends on all rows together.
   bool mean = true;
-  bool in_batches = false;                // the embeddings are computed in mini-batches (GradCache)
+  // True: the embeddings are computed in mini-batches (GradCache).
+  bool in_batches = false;
   double usual_margin = 0;                // default of TextLossOptions::margin
   std::string usual_distance = "cosine";  // default of TextLossOptions::distance
   // Adds the loss, f32[], to the program.
@@ -46,12 +48,13 @@ std::vector<TextLoss> all_text_loss();  // all losses; generated from the files 
 std::vector<std::string> text_loss_names();
 const TextLoss* find_text_loss(const std::string& name);  // null: there is no loss of this name
 
-// sentence-transformers' MatryoshkaLoss: the loss is computed for the first dims[i] numbers of each embedding, scaled
-// to length 1, times weights[i], and summed over i. No weights: all are 1. No dims: the loss of the whole embeddings.
+// sentence-transformers' MatryoshkaLoss. For each i the loss is computed from the first dims[i] numbers of each
+// embedding, scaled to length 1. The result is the sum over i of weights[i] times this loss.
 struct Matryoshka {
-  std::vector<int64_t> dims;
-  std::vector<double> weights;
+  std::vector<int64_t> dims;    // empty: the loss of the whole embeddings, not scaled
+  std::vector<double> weights;  // one for each of `dims`; empty: all are 1
 };
+// Adds the loss, f32[], to the program.
 ValueId build_text_loss(Builder& b, const TextLoss& loss, const TextLossInputs& in,
                         const TextLossOptions& o, const Matryoshka& parts);
 

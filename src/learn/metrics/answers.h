@@ -13,8 +13,8 @@ std::string normal_answer(std::string_view text);
 struct AnswerScore {
   double exact = 0, f1 = 0;  // from 0 to 1
 };
-// The best exact match and the best F1 over the references. `may_be_empty`: the rules of SQuAD 2.0: without a
-// reference the right answer is "", and if one of the two texts is empty, F1 is 1 if both are, else 0.
+// The best exact match and the best F1 over the references. `may_be_empty` applies the rules of SQuAD 2.0. Without a
+// reference the right answer is "". If the prediction or the reference is empty, F1 is 1 if both are empty, else 0.
 AnswerScore score_answer(std::string_view prediction, const std::vector<std::string>& references,
                          bool may_be_empty);
 

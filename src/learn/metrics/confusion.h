@@ -9,7 +9,8 @@
 
 namespace hone {
 
-// For one class: how often it was predicted, was the reference, and was both in the same example.
+// Counts for one class. predicted: examples whose prediction is the class. expected: examples whose reference is the
+// class. right: examples of which both are the class.
 struct ClassCounts {
   int64_t predicted = 0, expected = 0, right = 0;
 };

@@ -24,9 +24,9 @@ class Correlation {
   ExactSum x_, y_, xx_, yy_, xy_;
 };
 
-// Twice the rank of each values[i], if values[i] occurs times[i] times (`times` empty: once). Ranks begin at 1; equal
-// values get the mean of their ranks, as in scipy's rankdata; twice such a mean is a whole number. `order`:
-// sorted_order(values).
+// Twice the rank of each values[i], if values[i] occurs times[i] times (`times` empty: once). Ranks begin at 1. Equal
+// values get the mean of their ranks, as in scipy's rankdata. The ranks are doubled because such a mean may end in .5.
+// `order`: sorted_order(values).
 std::vector<int64_t> doubled_ranks(std::span<const double> values, std::span<const int32_t> order,
                                    std::span<const int32_t> times);
 // The indices of the values in ascending order of value; equal values by index.

@@ -62,9 +62,9 @@ class Metric {
   virtual void add_text(std::string_view prediction, std::span<const std::string_view> references);
 
   virtual int64_t examples() const = 0;  // the number of examples added
-  // The metric's values over all examples; NaN if a value is not defined. H2602: f1 with the average "binary" has
-  // more than two classes, or two without positive_label. H2604: a prediction of kTags and its reference have
-  // different numbers of labels, or there are several references.
+  // The metric's values over all examples; NaN if a value is not defined. H2602: f1 with the average "binary" has more
+  // than two classes, or two classes of which neither is positive_label. H2604: a prediction of kTags and its reference
+  // have different numbers of labels, or there are several references.
   virtual Result<MetricValues> values() const = 0;
   // The values if example i had been added times[i] times. Needs keep_examples.
   virtual Result<MetricValues> values_of(std::span<const int32_t> times) const = 0;

@@ -11,9 +11,9 @@ namespace hone {
 
 __extension__ using uint128_t = unsigned __int128;
 
-// The n-grams of a text of symbols (words or characters as numbers), for every n up to Most. Each position gives a key
-// of its Most next symbols, with Bits bits for each, the first symbol in the highest bits; zeros stand for symbols
-// after the end. The keys are sorted once; the upper bits of a key are an n-gram.
+// The n-grams of a text of symbols (words or characters as numbers), for every n up to Most. The key of a position
+// holds the Most symbols from this position on, with Bits bits for each, the first symbol in the highest bits. Zeros
+// stand for symbols after the end. The keys are sorted once; the first n symbols of a key are an n-gram.
 template <int Bits, int Most>
 class Ngrams {
   static_assert(Bits * Most <= 128);

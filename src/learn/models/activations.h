@@ -10,8 +10,8 @@ namespace hone {
 Status check_activation(const ModelConfig& c, const char* key, const std::string& otherwise);
 // Whether hone supports the activation.
 bool knows_activation(const std::string& name);
-// The kind to give to ops::activation and ops::gate for a supported name: "gelu_tanh". The kind "tanh" is not one of
-// these ops: it is ops::tanh.
+// The kind to give to ops::activation and ops::gate for a supported name: "gelu_tanh". These ops do not have the kind
+// "tanh"; use ops::tanh.
 std::string activation_kind(const std::string& name);
 // Applies a supported activation to each element of x.
 ValueId activate(Builder& b, ValueId x, const std::string& name);

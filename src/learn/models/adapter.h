@@ -28,9 +28,9 @@ bool names_part(const std::string& name, const std::string& part);
 
 struct Adapter {
   int64_t r = 8;                  // rank
-  double alpha = 8, dropout = 0;  // scale = alpha / r; probability of dropout
-  // Exceptions from r and alpha for some layers: (regular expression for the last parts of a layer's name, value). The
-  // first expression that matches counts.
+  double alpha = 8, dropout = 0;  // alpha: scale = alpha / r. dropout: its probability
+  // ranks, alphas: exceptions from r and alpha for some layers: pairs (regular expression for the last parts of a
+  // layer's name, value). The first expression that matches counts.
   using Patterns = std::vector<std::pair<std::string, double>>;
   Patterns ranks = {}, alphas = {};
   bool dora = false;
@@ -59,7 +59,7 @@ struct Adapter {
   static constexpr const char* kNoLayers = "none";
 
   int64_t rank_of(const std::string& layer) const;  // r, or its exception
-  double scale_of(const std::string& layer) const;  // by alpha, or its exception
+  double scale_of(const std::string& layer) const;  // from alpha or its exception, and rank_of()
   // Whether the linear layer of this name gets an adapter.
   bool adapts(const ModelConfig& c, const std::string& layer) const;
   // Whether the stacked matrix of this name gets an adapter.

@@ -8,7 +8,7 @@
 
 namespace hone {
 
-// The embedding, if encoder and decoder share one.
+// The name of the embedding, if encoder and decoder share one.
 inline constexpr const char* kSharedTable = "model.shared.weight";
 
 struct BartStyle {
@@ -27,9 +27,11 @@ struct BartStyle {
   void (*declare_tables)(ModelGraph& g, const BartStyle& style) = nullptr;
 };
 
-// Reads the sizes and checks the activation; both sides get the same vocabulary. H2302, H2303.
+// Reads the sizes and checks the activation; both sides get the same vocabulary. H2302: a value is not valid. H2303:
+// the activation is not supported.
 Status read_bart_config(ModelConfig& c);
-// Reads pad_token_id and decoder_start_token_id. `padding`, `start`: their values if the keys are absent. H2302.
+// Reads pad_token_id and decoder_start_token_id. `padding`, `start`: their values if the keys are absent. H2302: a
+// value is not valid.
 Status read_bart_tokens(ModelConfig& c, int64_t padding, int64_t start);
 
 // Declares an embedding [rows,C]. If it is tied, it may have the names of all its roles in a checkpoint.
@@ -40,10 +42,10 @@ void bart_head_matrix(ModelGraph& g, const BartStyle& style);
 
 ValueId bart_encoder(ModelGraph& g, const BartStyle& style);  // -> [Te,C]
 ValueId bart_decoder(ModelGraph& g, const BartStyle& style);  // -> [Td,C]
-CrossKeys bart_cross_keys(ModelGraph& g, int64_t layer);
+CrossKeys bart_cross_keys(ModelGraph& g, int64_t layer);      // Family::cross_keys
 HeadLayer bart_head(ModelGraph& g, ValueId hidden, const BartStyle& style);
-// The classifier of BART and T5, hidden [S,C]: dropout, a linear layer with tanh, dropout, the output layer. `std`: of
-// the initial weights.
+// The classifier of BART and T5, hidden [S,C]: dropout, a linear layer with tanh, dropout, the output layer. `std`:
+// standard deviation of the initial weights.
 HeadLayer dense_classifier(ModelGraph& g, ValueId hidden, double dropout, double std);
 
 // Adds to `f` everything that follows from the style.

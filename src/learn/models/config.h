@@ -36,7 +36,7 @@ bool reads_sequences(Head h);  // whether there is one row of logits for each se
 struct TextConfig {
   int64_t vocab = 0, max_positions = 0;
   int64_t padding_token = -1;  // its row of the embedding is not trained; -1: all rows are trained
-  double neftune_alpha = 0;    // size of NEFTune's noise (ModelGraph::with_noise); 0: no noise
+  double neftune_alpha = 0;    // factor of NEFTune's noise (ModelGraph::with_noise); 0: no noise
 };
 
 // Values of an encoder-decoder's encoder. The decoder's are in ModelConfig.
@@ -71,7 +71,7 @@ struct ModelConfig : TextConfig, EncoderDecoderConfig, ImageConfig {
   // form.
   std::shared_ptr<const nlohmann::json> timm;
   int64_t hidden = 0, layers = 0, heads = 0, kv_heads = 0, head_dim = 0;
-  bool tied = true;                        // the head's matrix is the input embedding
+  bool tied = true;                        // true: the head's matrix is the input embedding
   int64_t window = 0;                      // tokens of the sliding attention window; 0: none
   std::shared_ptr<const Adapter> adapter;  // trained beside frozen weights; null: all are trained
   std::shared_ptr<const Quantization> quantization;  // of the frozen weights; null: they are floats
@@ -86,9 +86,10 @@ struct ModelConfig : TextConfig, EncoderDecoderConfig, ImageConfig {
   std::string text(const std::string& key, const std::string& otherwise) const;
 };
 
-// H2302 unless least <= v <= most. `what`: the name of the value, for the message: "'num_layers'".
+// H2302 unless least <= v <= most. `what`: the name of the value, for the message: "'num_layers'". The constants below
+// are common values of `most`.
 Status check_range(const std::string& what, int64_t v, int64_t least, int64_t most);
-constexpr int64_t kLargestSize = int64_t{1} << 24;
+constexpr int64_t kLargestSize = int64_t{1} << 24;   // of a dimension, such as the hidden size
 constexpr int64_t kLargestImage = int64_t{1} << 14;  // pixels of an image's height or width
 constexpr int64_t kMostLayers = 10000;               // of an encoder or decoder
 

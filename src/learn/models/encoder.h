@@ -56,7 +56,7 @@ struct EncoderStyle {
   // Returns the name of a layer that has another form: "encoder.albert_layer_groups.0.albert_layers.0.".
   std::string (*layer_name)(const ModelConfig& c, int64_t layer) = nullptr;
   bool multiple_choice = false;  // Transformers has a class ...ForMultipleChoice for the family
-  // Replaces attention without its output layer, x [T,C] -> [T,C]. `at`: the name of the layer.
+  // Replaces attention up to its output layer, which stays: x [T,C] -> [T,C]. `at`: the name of the layer.
   std::function<ValueId(int64_t layer, const std::string& at, ValueId x)> attend = nullptr;
   // Replaces the first layer of the MLP and its activation, x [N,C] -> [N,F].
   std::function<ValueId(const std::string& at, ValueId x, const LinearLayer& o)> inner = nullptr;

@@ -11,8 +11,8 @@ namespace hone {
 // vocabulary by which the type's files are recognized.
 GgufLayout encoder_gguf(const std::string& architecture, const std::string& tokenizer,
                         const EncoderStyle& style);
-// The layout's GgufLayout::unwritable: the activation differs from llama.cpp's, or the embedding tables do not have
-// the hidden size.
+// For GgufLayout::unwritable. Returns the fault if the activation differs from llama.cpp's, or if the width of the
+// embedding tables differs from the hidden size. "": the config is supported.
 std::string encoder_unwritable(const ModelConfig& c, const EncoderStyle& style);
 
 }  // namespace hone

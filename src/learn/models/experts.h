@@ -26,7 +26,9 @@ struct ExpertStyle {
   // Keys of config.json for E, k and F.
   const char *count = "num_experts", *chosen = "num_experts_per_tok",
              *inner = "moe_intermediate_size";
-  bool normalizes = true;  // a token's shares are divided by their sum; false: the probabilities
+  // true: the router's probabilities of a token's k experts are divided by their sum. false: the probabilities are the
+  // shares.
+  bool normalizes = true;
   // gpt-oss: the router is `at`router with a bias. The experts are `at`experts.gate_up_proj [E,C,2F], in which columns
   // of gate and up alternate, and down_proj [E,F,C], with biases; gate and up are clamped.
   bool is_gpt_oss = false;

@@ -41,7 +41,8 @@ struct Family {
   // causal_lm), with the weight "score.weight"; question_answering for families that have token_classification, with
   // the layer "qa_outputs".
   std::vector<HeadOffer> heads = {};
-  // Fills the members of ModelConfig from c.config, and checks the family's own keys. H2302, H2303.
+  // Fills the members of ModelConfig from c.config, and checks the family's own keys. H2302: a value is not valid.
+  // H2303: a value is not supported.
   Status (*read_config)(ModelConfig& c) = nullptr;
   bool reads_text = true;  // false: the models read images (image_model.h)
   // The type of the image processor for an image model whose folder has none.
@@ -50,7 +51,7 @@ struct Family {
   ValueId (*body)(ModelGraph& g) = nullptr;
   // Builds the head. hidden: [T,C], or only those rows of it for which logits are needed.
   HeadLayer (*head)(ModelGraph& g, ValueId hidden) = nullptr;
-  // Some layers carry a state from token to token, other than keys and values (ModelGraph::carried).
+  // true: some layers carry a state from token to token, other than keys and values (ModelGraph::carried).
   bool carries_states = false;
   // For encoder-decoders; else null. encoder: builds the encoder, -> [Te,C]. cross_keys: the keys and values that a
   // layer of the decoder computes from g.encoded.
@@ -64,7 +65,7 @@ struct Family {
   // Endings of the names of tensors that checkpoints have but no model reads, such as masks and computed tables.
   std::vector<std::string> unread = {};
   // Changes the position numbers of packed sequences. `positions` [T] holds 0, 1, 2, ... in each sequence of `ids`
-  // [T]. nullptr: these are right.
+  // [T]. nullptr: these numbers stay.
   void (*count_positions)(const ModelConfig& c, std::span<const int32_t> ids,
                           std::span<int32_t> positions) = nullptr;
   // The name of the head's weight if it is not tied. If a checkpoint has this weight and it differs from the

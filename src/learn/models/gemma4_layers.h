@@ -18,8 +18,8 @@ bool gemma4_is_full(const ModelConfig& c, int64_t layer);
 // The heads of the layers with full attention; all these layers have the same.
 LayerHeads gemma4_full_heads(const ModelConfig& c);
 RotationStyle gemma4_rotation(const ModelConfig& c);
-// The last layers have no keys and values of their own: they read those of an earlier layer. The first of these
-// layers.
+// The last layers have no keys and values of their own: they read those of an earlier layer. Returns the number of the
+// first of these last layers.
 int64_t gemma4_first_shared(const ModelConfig& c);
 // The earlier layer whose keys and values this layer reads; -1: it has its own.
 int64_t gemma4_keys_of(const ModelConfig& c, int64_t layer);

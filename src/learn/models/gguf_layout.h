@@ -72,7 +72,7 @@ struct GgufStateRows {
 // Successive rows of such a weight that are also successive rows of one of the two tensors.
 struct GgufRun {
   bool of_gates;  // the tensor is `gates`; false: `mixed`
-  // First row in the tensor; first row in the weight; number of rows.
+  // tensor_row: the first row in the tensor. weight_row: the first row in the weight. count: the number of rows.
   int64_t tensor_row, weight_row, count;
 };
 // Weights whose names end in `ending` have an axis of size 1 that the file's tensor does not have.
@@ -86,19 +86,20 @@ struct GgufLayout {
   // Several types may have the same architecture. The next five members describe how the files of this type are
   // recognized; "": not by this member. general_name: the general.name of all its files.
   std::string general_name = "";
-  std::string marker = {};                  // a key that only this type's files have
-  std::string lacks = {};                   // a tensor that only this type's files do not have
-  std::string holds = {};                   // a tensor that only this type's files have
-  std::string tokenizer = {};               // tokenizer.ggml.model of this type's files
-  const char* sentencepiece = "llama";      // tokenizer.ggml.model for a SentencePiece BPE
-  std::vector<GgufKey> keys = {};           // in the order in which they are written
-  std::vector<const char*> needed = {};     // keys of config.json that every file must provide
-  std::string inner = "intermediate_size";  // config.json key; if absent: 4 x the hidden size
+  std::string marker = {};               // a key that only this type's files have
+  std::string lacks = {};                // a tensor that only this type's files do not have
+  std::string holds = {};                // a tensor that only this type's files have
+  std::string tokenizer = {};            // tokenizer.ggml.model of this type's files
+  const char* sentencepiece = "llama";   // tokenizer.ggml.model for a SentencePiece BPE
+  std::vector<GgufKey> keys = {};        // in the order in which they are written
+  std::vector<const char*> needed = {};  // keys of config.json that every file must provide
+  // The config.json key of the MLP's inner size. If config.json has no such key, the size is 4 x the hidden size.
+  std::string inner = "intermediate_size";
   // once: tensors outside the layers. of_layer: tensors of each layer, without "blk.3." and the weight's layer.
   std::vector<GgufName> once = {}, of_layer = {};
   std::string layers = {};  // in names of weights before the layer's number: "model.layers."
-  // Tensors of each layer whose names do not end in ".weight" or ".bias" on both sides: complete names without the
-  // layer.
+  // Tensors of each layer for which `of_layer` does not work, because the two names do not have the same ending
+  // ".weight" or ".bias". Names are complete, but without the layer.
   std::vector<GgufName> whole = {};
   std::vector<GgufPart> parts = {};
   std::vector<GgufList> lists = {};
@@ -106,13 +107,15 @@ struct GgufLayout {
   std::vector<GgufStack> stacks = {};  // layers other than those of `of_layer`
   bool rotates = false;                // positions are rotary (RoPE), perhaps scaled
   RotationStyle rotation = {};         // default values, and the config.json keys of RoPE
-  // YaRN of this type has "truncate": false; the file has no key for this.
+  // true: YaRN of this type has "truncate": false in config.json; the file has no key for this.
   bool blends_yarn = false;
-  // The tensor rope_freqs has 1 for channels of a head that are rotated, and 1e30 for channels that are not.
+  // true: the tensor rope_freqs has 1 for channels of a head that are rotated, and 1e30 for channels that are not.
   bool turns_by_factors = false;
-  // Rows of q and k: within a head, the file has the pairs of channels that are rotated together as neighbors.
+  // true: in q and k of the file, the rows of two channels that are rotated together are neighbors
+  // (GgufRowOrder::Kind::pairs).
   bool interleaves_heads = false;
-  // rope.dimension_count may be less than the head size: it gives partial_rotary_factor.
+  // true: rope.dimension_count may be less than the head size. partial_rotary_factor is then rope.dimension_count /
+  // head size.
   bool turns_part = false;
   std::vector<const char*> turned = {};  // endings of weights that Transformers keeps as [in, out]
   std::vector<const char*> plus_one = {};  // endings of weights w that the file has as 1 + w
@@ -147,9 +150,9 @@ struct GgufModelType {
 struct GgufTraits {
   std::string architecture, general_name = {};
   std::string tokenizer = {};  // tokenizer.ggml.model; "": the file has no vocabulary
-  // Whether the file has a key (without the architecture's name). nullptr: it has none.
+  // Whether the file has a key (without the architecture's name). nullptr: the file has no keys.
   std::function<bool(const std::string& key)> has = nullptr;
-  // Whether the file has a tensor. nullptr: it has all tensors.
+  // Whether the file has a tensor. nullptr: every tensor counts as present.
   std::function<bool(const std::string& tensor)> has_tensor = nullptr;
 };
 // The model type of a file; none: no type with a layout has its architecture and traits.

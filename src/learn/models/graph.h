@@ -32,13 +32,14 @@ struct DeclaredWeights {
 
 // Inputs of a model that reads tokens. kNoValue: the program does not have the input.
 struct TextInputs {
-  // Token ids i32[T], positions in the sequence i32[T], boundaries of the sequences i32[S+1].
+  // ids: i32[T]. positions: i32[T], each token's position in its sequence. cu_seqlens: i32[S+1], the first token of
+  // each sequence and the end of the last one.
   ValueId ids = kNoValue, positions = kNoValue, cu_seqlens = kNoValue;
-  // For training: the number of each token's row in the data i64[T] (negative: the token fills the batch), and
-  // {seed, step} i64[2]. Random numbers depend on both.
+  // For training; random numbers depend on both. sample_ids: i64[T], the number of each token's row in the data;
+  // negative: the token fills the batch. rng: i64[2] = {seed, step}.
   ValueId sample_ids = kNoValue, rng = kNoValue;
   ValueId token_types = kNoValue;  // of encoders, i32[T]; kNoValue: 0 for all tokens
-  ValueId label_rows = kNoValue;   // indices of tokens i32[M], negative: none; see model_head()
+  ValueId label_rows = kNoValue;  // i32[M], indices of tokens; negative: no token; see model_head()
   ValueId row_lengths = kNoValue;  // f32[T], the length of each token's row; for with_noise()
 };
 
@@ -60,15 +61,18 @@ struct EncoderInputs {
 // Inputs of Mode::cached, in which keys and values are in the pages of a cache (learn/generate/programs.h explains
 // them).
 struct KvCache {
-  // Cumulative lengths in the cache i32[S+1], pages of each sequence i32[S,B], places of the new tokens i32[T].
+  // cu_cache: i32[S+1], cumulative lengths in the cache. block_table: i32[S,B], the pages of each sequence. slots:
+  // i32[T], the places of the new tokens.
   ValueId cu_cache = kNoValue, block_table = kNoValue, slots = kNoValue;
-  int64_t cache_pages = 0, cache_page = 0;  // number of pages; tokens of a page
-  // The second cache, of the encoder's tokens: for the decoder, cumulative lengths i32[S+1] and pages of each sequence
-  // i32[S,Bx]; for the encoder, the places of its tokens i32[Te].
+  // cache_pages: number of pages. cache_page: tokens of a page.
+  int64_t cache_pages = 0, cache_page = 0;
+  // The second cache, of the encoder's tokens. cu_cross: i32[S+1], cumulative lengths, for the decoder. cross_table:
+  // i32[S,Bx], the pages of each sequence, for the decoder. cross_slots: i32[Te], the places of the tokens, for the
+  // encoder.
   ValueId cu_cross = kNoValue, cross_table = kNoValue, cross_slots = kNoValue;
   int64_t cross_pages = 0;  // number of its pages
-  // Families whose layers carry states: the rows from which a sequence's states are read and to which they are
-  // written, i32[S]. Negative state_from: the states start as zeros. Negative state_to: they are not kept.
+  // For families whose layers carry states. state_from: i32[S], the row from which each sequence's states are read;
+  // negative: they start as zeros. state_to: i32[S], the row to which they are written; negative: they are not kept.
   ValueId state_from = kNoValue, state_to = kNoValue;
   int64_t state_rows = 0;  // number of rows
 };
@@ -79,8 +83,8 @@ struct LinearLayer {
   bool in_out = false;      // the weight is [in,out], as Transformers' Conv1D; false: [out,in]
   double std = -1;          // of the initial weights; < 0: ModelGraph::init_std
   const char* joint = ".";  // between the layer's name and "weight" or "bias"
-  // What a row of x is: a token; a sequence; a token in label_rows, or any token if there are no label_rows; a row of
-  // a table that all tokens share. An adapter's dropout needs to know it.
+  // The meaning of a row of x; an adapter's dropout needs it. tokens: a row is a token. sequences: a sequence. labels:
+  // a token in label_rows, or any token if there are no label_rows. table: a row of a table that all tokens share.
   enum class Rows { tokens, sequences, labels, table } rows = Rows::tokens;
 };
 // Options of a table; the members are those of ParamSpec. std < 0: ModelGraph::init_std.
@@ -96,8 +100,8 @@ struct CrossKeys {
   ValueId k, v;
 };
 
-// Heads of a layer that differ from the config's. kv_heads, head_dim: 0: as in the config. keys_of >= 0: the layer
-// uses the keys and values of this earlier layer, in cached mode by its cache; -1: its own.
+// Heads of a layer that differ from the config's. If kv_heads or head_dim is 0, it is as in the config. keys_of: the
+// earlier layer whose keys and values the layer uses, in Mode::cached from that layer's cache; -1: the layer's own.
 struct LayerHeads {
   int64_t kv_heads = 0, head_dim = 0;
   int64_t keys_of = -1;
@@ -130,7 +134,7 @@ class ModelGraph : public TextInputs, public ImageInputs, public EncoderInputs, 
 
   // --- weights: each call declares a weight and returns its value. To use a weight twice, declare it twice in the
   // same way, or use param().
-  // A quantized weight is returned as [out,in] whatever its spec, a stack as [E,out,in].
+  // A quantized weight is returned as [out,in], and a stack as [E,out,in], even if spec.in_out is set.
   ValueId weight(ParamSpec spec);
   // Sets spec.scheme and spec.nested of the weight of the linear layer `at` by the config's quantization. Returns the
   // type to which the layer's matrix product must round both operands; f32: no rounding.
@@ -146,7 +150,7 @@ class ModelGraph : public TextInputs, public ImageInputs, public EncoderInputs, 
   ValueId constant(ConstantSpec spec);
 
   // --- layers: x [T,K], with the weights `at`.weight and `at`.bias ---------------------------------
-  // With the config's quantization and adapter, if they apply to the layer. -> [T,out]
+  // A linear layer -> [T,out], with the config's quantization and adapter if they apply to the layer.
   ValueId linear(const std::string& at, ValueId x, int64_t out, const LinearLayer& o = {});
   // `also`: other names of the weight, and of the bias (ParamSpec::also).
   ValueId layer_norm(const std::string& at, ValueId x, double eps,
@@ -167,10 +171,11 @@ class ModelGraph : public TextInputs, public ImageInputs, public EncoderInputs, 
   ValueId first_tokens(ValueId x);
   // The last token of each sequence, x [T,C] -> [S,C]; zeros for an empty sequence.
   ValueId last_tokens(ValueId x);
-  // Self-attention within each sequence -> [T,H*D]; in Mode::cached also over the layer's cached keys, to which the
-  // new keys and values are added (only if causal). q [T,H*D] with k and v [T,G*D]; or k and v kNoValue, and q fused
-  // [T,(H+2G)*D]. `window`: 0: none. bias [H,2*longest()-1], softcap and sinks: as in ops::attention. While encode()
-  // runs, tokens, sequences and heads are those of the encoder.
+  // Self-attention within each sequence -> [T,H*D]. In Mode::cached, which needs `causal`, the new keys and values are
+  // added to the layer's cache, and queries also attend to the cached ones. Either q is [T,H*D], and k and v are
+  // [T,G*D]; or q is the fused [T,(H+2G)*D], and k and v are kNoValue. `window`: tokens of the sliding window; 0: none.
+  // bias [H,2*longest()-1], softcap and sinks: as in ops::attention. While encode() runs, tokens, sequences and heads
+  // are those of the encoder.
   ValueId self_attention(int64_t layer, ValueId q, ValueId k, ValueId v, double scale,
                          double dropout_p, int64_t window = 0, bool causal = true,
                          ValueId bias = kNoValue, double softcap = 0, ValueId sinks = kNoValue,
@@ -247,7 +252,7 @@ ops::CrossEntropy cross_entropy_of(Builder& b, const HeadLayer& head, ValueId la
 // The names of a layer's cache states, `which` 'k' or 'v': "cache.3.k"; of the second cache: "cross.3.k".
 std::string cache_name(int64_t layer, char which);
 std::string cross_name(int64_t layer, char which);
-// The name of a state that a layer carries: "carried.3.conv". kCarriedState: how all of them begin.
+// The name of a state that a layer carries: "carried.3.conv". kCarriedState: the beginning of all these names.
 inline constexpr const char* kCarriedState = "carried.";
 std::string carried_name(int64_t layer, const std::string& which);
 

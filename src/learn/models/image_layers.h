@@ -26,8 +26,9 @@ ValueId conv2d(ModelGraph& g, const std::string& at, ValueId x, int64_t out, con
 
 // Batch norm with the weights `at`.weight and `at`.bias [C]. The statistics `at`.running_mean, `at`.running_var [C]
 // and `at`.num_batches_tracked [] are saved with the model and not trained. Training normalizes with the statistics of
-// the present images (image_count), and moves the running statistics towards them by `momentum`; the running variance
-// is that of n - 1. Evaluation, and training beside an adapter, normalize with the running statistics.
+// the present images (image_count), and moves the running statistics towards them by `momentum`. The running variance
+// is the unbiased one, divided by n - 1. Evaluation, and training beside an adapter, normalize with the running
+// statistics.
 struct BatchNormLayer {
   double eps = 1e-5, momentum = 0.1;
   ValueId residual = kNoValue;  // of x's shape; added to the result, before `act`
@@ -35,9 +36,9 @@ struct BatchNormLayer {
 };
 ValueId batch_norm(ModelGraph& g, const std::string& at, ValueId x, const BatchNormLayer& o = {});
 
-// Stochastic depth: in training, replaces all values of an image by zeros with probability p. x: any shape whose first
-// dimension is B, or [T,C] with the same number of rows for each image. The builder's current scope is part of the key
-// of the random numbers.
+// Stochastic depth: in training, replaces all values of an image by zeros with probability p, and divides those of the
+// other images by 1 - p. x: any shape whose first dimension is B, or [T,C] with the same number of rows for each image.
+// The builder's current scope is part of the key of the random numbers.
 ValueId drop_path(ModelGraph& g, ValueId x, double p);
 
 // Multiplies x [T,C] by the weight `name` [C], whose initial values are `first`. Under timm's names it has no weight
@@ -70,7 +71,8 @@ Result<std::vector<int64_t>> numbers_of_key(const ModelConfig& c, const char* ke
 // depths.
 Status check_stages(ModelConfig& c, const std::vector<int64_t>& sizes,
                     const std::vector<int64_t>& depths);
-// Reads num_channels, and image_height and image_width from the key `size_key` (`otherwise` if it is absent). H2302.
+// Sets c.channels from num_channels, and c.image_height and c.image_width from the key `size_key` (`otherwise` if it is
+// absent). H2302: a value is not valid.
 Status read_image_size(ModelConfig& c, const char* size_key, int64_t otherwise);
 
 }  // namespace hone

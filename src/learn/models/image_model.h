@@ -23,7 +23,7 @@ bool reads_images(const ModelConfig& c);
 
 // The images that a model reads.
 struct ImageForm {
-  int64_t height = 0, width = 0, channels = 0;  // that it was made for: 224, 224, 3
+  int64_t height = 0, width = 0, channels = 0;  // of the images it was made for: 224, 224, 3
   bool any_size = false;                        // true: a program may have another height and width
 };
 ImageForm image_form(const ModelConfig& c);

@@ -10,7 +10,8 @@
 namespace hone {
 
 struct LlamaStyle {
-  // Whether the layers have biases: those of q, k and v; the output of attention; those of the MLP.
+  // Whether linear layers have biases. qkv_bias: those of q, k and v. output_bias: the output of attention. mlp_bias:
+  // those of the MLP.
   bool qkv_bias = false, output_bias = false, mlp_bias = false;
   bool causal = true;  // false: every token attends to its whole sequence
   // Which layers have the sliding window, if config.json has no layer_types. window_period p > 0: all layers except
@@ -34,14 +35,16 @@ struct LlamaStyle {
   // true: a layer is x + attention(n) + mlp(n), where n is attention_norm of x.
   bool parallel = false;
 
-  bool fused_qkv = false, fused_gate_up = false;  // one layer qkv_proj; one layer gate_up_proj
+  // fused_qkv: one layer qkv_proj makes q, k and v. fused_gate_up: one layer gate_up_proj makes gate and up.
+  bool fused_qkv = false, fused_gate_up = false;
   // true: q_proj also makes a gate for each head; the output of attention is multiplied by sigmoid(gate).
   bool gated_attention = false;
   bool gated = true;         // the MLP is gated; false: it is down(act(up(x)))
   const char* act = "silu";  // a name of activations.h, or "relu2": relu(x)^2
   // Computes the activation of an MLP that is not gated; `at`: "model.layers.3.mlp.". nullptr: `act`.
   ValueId (*activation)(ModelGraph& g, const std::string& at, ValueId x) = nullptr;
-  // Names of linear layers: of the output of attention, and of the MLP. `mlp`: the name before those of the MLP.
+  // Names of linear layers. output: of the output of attention. up, down, gate: of the MLP. mlp: the beginning of the
+  // MLP's names.
   const char *output = "o_proj", *up = "up_proj", *down = "down_proj";
   const char *gate = "gate_proj", *mlp = "mlp.";
   int64_t inner = 0;  // inner size of an MLP; 0: intermediate_size of config.json
@@ -51,9 +54,10 @@ struct LlamaStyle {
   const char* mixing_type = "";
   ValueId (*mix)(ModelGraph& g, int64_t layer, const std::string& at, ValueId y) = nullptr;
 
-  // Factors of the embeddings, and of the outputs of attention and MLP before they are added to x.
+  // embed_scale: factor of the embeddings. residual_scale: factor of the outputs of attention and MLP before they are
+  // added to x.
   double embed_scale = 1, residual_scale = 1;
-  // NEFTune's noise is added after embed_scale is applied; false: before.
+  // true: NEFTune's noise is added after embed_scale is applied; false: before.
   bool scales_in_table = false;
   double attention_scale = 0;    // factor of attention scores; 0: 1 / sqrt(D)
   double attention_softcap = 0;  // as in ModelGraph::self_attention
@@ -65,9 +69,9 @@ struct LlamaStyle {
 };
 
 // Reads the sizes, and checks the rotation and the activation ("silu"). `positions`, `head_dim`: the values if
-// config.json has none; head_dim 0: hidden / heads. H2302, H2303.
+// config.json has none; head_dim 0: hidden / heads. H2302: a value is not valid. H2303: a value is not supported.
 Status read_llama_config(ModelConfig& c, int64_t positions, int64_t head_dim = 0);
-// Does this for other families of this kind. First adds the keys of `usual` (ModelType::usual) that config.json lacks.
+// Reads the config of other families of this kind. First adds the keys of `usual` (ModelType::usual) that it lacks.
 // `own`: further keys that config.json may have. H2303: it has another key, which could change the model, or the
 // activation under `act_key` is not `style.act`. H2302: a value is not valid.
 Status read_decoder_config(ModelConfig& c, const char* usual, const LlamaStyle& style,
@@ -126,8 +130,8 @@ void use_layer_norms(GgufLayout& g, const char* eps_key);
 // GgufLayout::unwritable for architectures whose sliding windows llama.cpp does not support; llama_gguf() sets it. "":
 // the model has no window, or one that is not smaller than its maximum length.
 std::string window_left_out(const ModelConfig& c);
-// For GgufLayout::unwritable of models in which every layer but each `period`-th has a window. "": layer_types is so,
-// or is absent.
+// For GgufLayout::unwritable of models that llama.cpp supports only if all layers except every `period`-th have a
+// window. "": layer_types has this form, or is absent.
 std::string windows_other_than(const ModelConfig& c, int64_t period);
 
 // Adds to `f` everything that follows from the style.

@@ -23,9 +23,9 @@ struct ParamSpec {
   bool of_head = false;   // belongs to the head; a checkpoint may lack it (NewHead, pretrained.h)
   int64_t zero_row = -1;  // row whose initial values are 0: an embedding's padding token; -1: none
   double ones = 1;        // initial value of Init::ones
-  // false: it keeps its values and is saved with the model; it is initialized if the checkpoint lacks it.
+  // false: the weight keeps its values and is saved with the model; it is initialized if the checkpoint lacks it.
   bool trained = true;
-  // It is not trained, but the forward pass of training changes it: running statistics.
+  // true: the weight is not trained, but the forward pass of training changes it, as running statistics.
   bool moves = false;
   bool looked_up = false;  // an embedding table: ids look up its rows, and it multiplies nothing
   bool in_out = false;  // a linear layer's matrix is [in,out], a stack [E,in,out]; false: [out,in]

@@ -1,5 +1,6 @@
-// The fused projection of GPT-NeoX, BLOOM and Falcon: it has, for one key/value head after the other, the queries that
-// share this head, its key and its value. And ALiBi, which encodes positions as biases of attention scores.
+// Splits the fused projection of GPT-NeoX, BLOOM and Falcon. The projection has, for one key/value head after the
+// other, the queries that share this head, its key and its value. Also makes the biases of ALiBi, which encodes
+// positions as biases of attention scores.
 #pragma once
 
 #include "learn/models/family.h"

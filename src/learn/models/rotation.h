@@ -8,12 +8,12 @@ namespace hone {
 
 // The family's part of the description; the rest is in config.json.
 struct RotationStyle {
-  // The base of the frequencies and the share of a head's channels that is rotated, if config.json does not have them,
-  // and the config.json keys of both.
+  // theta: the base of the frequencies. share: the share of a head's channels that is rotated. Both are defaults, for a
+  // config.json without the keys theta_key and share_key.
   double theta = 10000, share = 1;
   const char* theta_key = "rope_theta";
   const char* share_key = "partial_rotary_factor";
-  // The two channels of a pair that is rotated are neighbors; false: they are half the rotated channels apart.
+  // true: the two channels of a pair that is rotated are neighbors; false: they are half the rotated channels apart.
   bool interleaved = false;
   // Not nullptr: layers with a sliding window have other frequencies. Their base is in this config.json key or in
   // rope_parameters.sliding_attention; else it is local_theta.

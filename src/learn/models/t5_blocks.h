@@ -12,10 +12,11 @@ inline constexpr const char* kT5Body = "transformer.";
 bool t5_is_classifier(const ModelConfig& c);  // the head classifies sequences
 // The name of a weight of the body, with kT5Body if the model has it.
 std::string t5_name(const ModelConfig& c, const std::string& name);
-int64_t t5_layers(const ModelConfig& c, bool encoder);  // of the encoder, or of the decoder
-int64_t t5_inner(const ModelConfig& c);                 // d_ff
-int64_t t5_buckets(const ModelConfig& c);               // relative_attention_num_buckets
-int64_t t5_max_distance(const ModelConfig& c);          // relative_attention_max_distance
+// The number of layers of the encoder (true) or of the decoder (false).
+int64_t t5_layers(const ModelConfig& c, bool encoder);
+int64_t t5_inner(const ModelConfig& c);         // d_ff
+int64_t t5_buckets(const ModelConfig& c);       // relative_attention_num_buckets
+int64_t t5_max_distance(const ModelConfig& c);  // relative_attention_max_distance
 // The value of feed_forward_proj, "ACT" or "gated-ACT". "gated-gelu" means GELU in its tanh form, "gelu_new".
 struct T5FeedForward {
   bool gated = false;
@@ -26,7 +27,8 @@ T5FeedForward t5_feed_forward(const ModelConfig& c);
 // Older configs show it only by tie_word_embeddings.
 bool t5_scales_head(const ModelConfig& c);
 
-// Reads and checks config.json. `encoder_alone`: the model has no decoder. H2302, H2303.
+// Reads and checks config.json. `encoder_alone`: the model has no decoder. H2302: a value is not valid. H2303: a value
+// is not supported.
 Status read_t5_config(ModelConfig& c, bool encoder_alone);
 // The word embedding [V,C].
 ValueId t5_words(ModelGraph& g);

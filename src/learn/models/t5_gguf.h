@@ -7,7 +7,7 @@
 namespace hone {
 
 enum class T5Kind { t5, mt5, umt5 };
-// The layout for a model type. `encoder_alone`: for files that hold only its encoder ("t5encoder").
+// The layout for a model type. `encoder_alone`: true for files that hold only the encoder ("t5encoder").
 GgufLayout t5_gguf(T5Kind kind, bool encoder_alone);
 
 }  // namespace hone

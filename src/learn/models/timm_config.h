@@ -28,10 +28,11 @@ std::string timm_layout_of(const std::function<bool(const std::string&)>& has,
 
 // Whether a config.json has timm's form.
 bool is_timm_config(const nlohmann::json& config);
-// Converts it to a config.json with Transformers' keys. H2301: the architecture is not supported. H2303: an element of
-// model_args or the global_pool is not supported. H2302: an element of model_args has the wrong type.
+// Converts a config.json in timm's form to one with Transformers' keys. H2301: the architecture is not supported.
+// H2303: an element of model_args or the global_pool is not supported. H2302: an element of model_args has the wrong
+// type.
 Result<nlohmann::json> config_of_timm(const nlohmann::json& config);
-// `c.timm` with the classes of `c`, for saving.
+// The config.json to save: `c.timm` with the number and the names of the classes of `c`.
 nlohmann::json timm_config_of(const ModelConfig& c);
 
 }  // namespace hone

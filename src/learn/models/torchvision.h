@@ -13,8 +13,8 @@
 
 namespace hone {
 
-// Values of ModelConfig::layout: torchvision's names of weights; those of a ViT that torchvision saved before version
-// 0.14, whose MLP has the layers linear_1 and linear_2.
+// Values of ModelConfig::layout. kTorchvisionLayout: torchvision's names of weights. kFirstTorchvisionLayout: the names
+// of a ViT that torchvision saved before version 0.14; its MLPs have the layers linear_1 and linear_2.
 constexpr const char* kTorchvisionLayout = "torchvision";
 constexpr const char* kFirstTorchvisionLayout = "torchvision linear_1";
 inline bool is_torchvision_layout(const ModelConfig& c) {

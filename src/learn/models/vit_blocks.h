@@ -18,7 +18,7 @@ struct VitStyle {
 
 // Adds to `f` everything but its name, its model types and its body.
 Family vit_family(Family f);
-// Reads and checks config.json. H2302, H2303.
+// Reads and checks config.json. H2302: a value is not valid. H2303: a value is not supported.
 Status read_vit_config(ModelConfig& c);
 // The hidden states of the class token of each image, [B,C]; with `dino`, concatenated with the mean of the patches,
 // [B,2C].

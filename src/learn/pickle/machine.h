@@ -263,7 +263,7 @@ class PickleMachine {
   Status value_step(uint8_t opcode);      // numbers, texts and bytes
   Status container_step(uint8_t opcode);  // lists, tuples, dicts and sets
   Status object_step(uint8_t opcode);     // classes and what they make
-  Status old_step(uint8_t opcode);
+  Status old_step(uint8_t opcode);        // opcodes of old protocols, and those that are refused
   Result<Ref> quoted(std::string_view text);
   Ref escaped(std::string_view text);
 

@@ -61,10 +61,10 @@ class PickleValue {
 
   PickleValue callable() const;  // object: the class or function that was called
   PickleValue args() const;      // object: the tuple of arguments; persistent: the id
-  // object: the state that the opcode BUILD sets, as for __setstate__.
+  // object: the state that the opcode BUILD passes to the object, which Python would give to __setstate__.
   PickleValue state() const;
 
-  // The index in Pickle::value(); equal if it is the same Python object.
+  // The index of this value in Pickle::value(). Two values with the same id are the same Python object.
   uint32_t id() const { return at_; }
 
  private:

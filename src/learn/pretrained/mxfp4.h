@@ -15,7 +15,7 @@ struct ModelConfig;
 // Whether quant_method in config.json's quantization_config is "mxfp4".
 bool is_in_mxfp4(const ModelConfig& c);
 
-// The value of quant_method in config.json, and the name of the block scheme (engine/ops/block_schemes.h).
+// The value of quant_method in config.json. The block scheme (engine/ops/block_schemes.h) has the same name.
 inline constexpr const char* kMxfp4 = "mxfp4";
 
 // A checkpoint holds a stack of E expert matrices X as two tensors:

@@ -1,5 +1,6 @@
-// Parts of open_pretrained (pretrained.h) that can be called alone: the tokenizer, the task, the adapter's base model.
-// H0211 of open_pretrained(): the weights are stored in another quantization than the flags ask for.
+// Parts of open_pretrained() (pretrained.h) that can be called alone: the tokenizer, the task, the adapter's base
+// model. open_pretrained() itself also fails with H0211, if the quantization of the stored weights differs from the one
+// that the flags ask for.
 #pragma once
 
 #include "learn/pretrained/pretrained.h"
@@ -16,8 +17,8 @@ Result<Tokenizer> open_tokenizer(const std::string& name, const OpenOptions& opt
 // Sets ModelConfig::layout, the program whose naming scheme the weights follow, from the names in `weights`.
 void set_layout(ModelConfig& config, const WeightSource& weights);
 
-// The path of the GGUF file that `path` refers to: `path` itself if it ends in .gguf; in a folder without config.json
-// its only GGUF model, by its first file if gguf-split has divided it. "": `path` is something else.
+// The path of the GGUF file that `path` stands for: `path` itself if it ends in .gguf. If `path` is a folder without
+// config.json: its only GGUF model; if gguf-split has divided the model, its first file. "": any other path.
 std::string gguf_of(const std::string& path);
 
 // The base model of an adapter: base_model_name_or_path in adapter_config.json, if `folder` has that file and no
@@ -30,8 +31,8 @@ Result<std::string> base_of_adapter(const std::string& folder);
 bool has_tokenizer(const std::string& folder);
 
 // The task on which hone trained a model or adapter, from hone_task.json; its `task` is "" without that file. `name`:
-// a folder, a file of weights or a hub name. H2210: the file has another form. Errors of the hub
-// and of reading the file.
+// a folder, a file of weights or a hub name. H2210: the file has another form. Errors of the hub and of reading the
+// file.
 Result<TrainedTask> open_trained_task(const std::string& name, const OpenOptions& options = {});
 
 }  // namespace hone

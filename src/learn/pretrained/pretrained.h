@@ -37,8 +37,8 @@ struct OpenOptions {
   // in MXFP4 stay quantized as in the file.
   std::shared_ptr<const Quantization> quantization = {};
   bool writes_text = false;  // true: the head is causal_lm, or seq2seq_lm for an encoder-decoder
-  // If the tokenizer has more tokens than the model, true: the embeddings grow to the next multiple of
-  // `vocabulary_multiple`; false: H2283, unless need_tokenizer is false.
+  // Used if the tokenizer has more tokens than the model. true: the embeddings grow to the size of the tokenizer,
+  // rounded up to a multiple of `vocabulary_multiple`. false: H2283, unless need_tokenizer is false.
   bool resize_embeddings = false;
   int64_t vocabulary_multiple = 1;
 };

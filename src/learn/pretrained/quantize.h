@@ -35,14 +35,15 @@ class BlockQuantizer {
 // Scales quantized to 8 bits (double quantization, QLoRA): scale i is
 // map[codes[i]] * nested[i / kNestedBlock] + offset, with bitsandbytes' map of 256 values.
 struct NestedScales {
-  std::vector<uint8_t> codes;  // one a scale
-  std::vector<float> nested;   // one for kNestedBlock scales
+  std::vector<uint8_t> codes;  // one for each scale
+  std::vector<float> nested;   // one for each kNestedBlock scales
   float offset = 0;            // mean of all scales
 };
 NestedScales quantize_scales(std::span<const float> scales);
 std::vector<float> widen_scales(const NestedScales& scales);  // back to f32
 
-// Converts a whole quantized matrix back to f32 [rows, columns], row-major. `scales`: one a group (BlockQuantizer).
+// Converts a whole quantized matrix back to f32 [rows, columns], row-major. `scales`: one for each group (see
+// BlockQuantizer::quantize).
 std::vector<float> widen_matrix(const BlockScheme& scheme, std::span<const uint8_t> payload,
                                 std::span<const float> scales, int64_t rows, int64_t columns);
 

@@ -11,8 +11,8 @@
 namespace hone {
 
 // Reads modules.json of a model folder, or the keys of a GGUF file (gguf_modules.h). None: the folder has no
-// modules.json, or the GGUF file does not embed texts. H2210: a file is not a JSON object. H2286: a module,
-// key or value is not supported. H2209: the pooling in a GGUF file is not supported.
+// modules.json, or the GGUF file does not embed texts. H2210: a file is not a JSON object. H2286: a module, key or
+// value is not supported. H2209: the pooling in a GGUF file is not supported.
 Result<std::optional<SentenceModules>> read_sentence_modules(const std::string& folder);
 // Writes all these files except the weights of dense layers. `hidden`: the hidden size of the model.
 Status write_sentence_modules(const std::string& folder, const SentenceModules& modules,

@@ -34,8 +34,8 @@ Result<const TensorInfo*> require_weight(const WeightSource& weights, const Mode
 std::optional<Error> missing_head(const WeightSource& weights, const ModelConfig& config,
                                   const std::string& flag = "");
 // Checks the names and shapes of all weights; reads no values. One error names all faults: H2281 if weights are
-// missing, else H2282 if weights have another shape. `head`: not null: weights of the head that it permits to be
-// initialized are not required.
+// missing, else H2282 if weights have another shape. If `head` is not null, weights of the head that load_weights()
+// would initialize are not required.
 Status check_weights(const WeightSource& weights, const ModelConfig& config,
                      const NewHead* head = nullptr);
 // Finds the tensor of the weight `spec` in the file of an adapter. A weight of the model that the adapter saves whole

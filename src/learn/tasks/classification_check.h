@@ -6,10 +6,10 @@
 
 namespace hone {
 
-// Reads and tokenizes the files as training does, and checks every row and label. Adds findings of: faults of texts,
-// repeated rows, equal texts with different labels, validation rows that are training rows too, the balance of labels,
-// and labels that have other names in the checkpoint. Memory: the tokens of all rows, and 64-bit hashes of at most
-// 2^20 rows.
+// Reads and tokenizes the files as training does, and checks every row and label. Adds findings of faults of texts,
+// repeated rows, equal texts with different labels, validation rows that are training rows too, labels that are
+// unbalanced or have no rows, and labels that are numbers although the checkpoint names them. Needs memory for the
+// tokens of all rows, and for 64-bit hashes of at most 2^20 rows.
 RowsReport check_labels(const ClassificationSettings& s, const CheckRequest& request,
                         Findings& findings);
 

@@ -1,4 +1,4 @@
-// Orders training rows so that the rows of a step have no text in common, as sentence-transformers'
+// Orders training rows so that the rows of an optimizer step have no text in common, as sentence-transformers'
 // NoDuplicatesBatchSampler.
 #pragma once
 
@@ -9,9 +9,13 @@
 
 namespace hone {
 
-// Returns a function for Examples::reorder. It goes through the rows in their order. A row that has a text in common
-// with a row of the step waits for a later step. If only such rows are left, they fill the step. Compares the texts of
-// all columns of `table`, which need not outlive the function.
+// Returns a function for Examples::reorder, which changes `order` in place. `order`: indices of rows of `table`.
+// `step_rows`: rows of an optimizer step of all ranks; each run of `step_rows` elements of the result is one step.
+//
+// The function fills the steps one after another and takes the rows in their given order. A row that has a text in
+// common with a row already in the step waits for the next step, where it is tried first. If only such rows are left,
+// they fill the step in spite of their common texts. Equal texts in different columns count as common too. `table`
+// need not outlive the function.
 std::function<void(std::span<int64_t> order, int64_t step_rows)> apart_from_duplicates(
     const TableOfTexts& table);
 

@@ -6,7 +6,7 @@
 
 namespace hone {
 
-// Lists the images as training does and decodes each one. Adds findings of images that cannot be read and of classes
+// Lists the images as training does and decodes each one. Adds findings of images that cannot be decoded and of classes
 // without training images. Writes samples of the training images (image_samples.h).
 RowsReport check_images(const ImageClassificationSettings& s, const CheckRequest& request,
                         Findings& findings);

@@ -10,9 +10,10 @@ namespace hone {
 
 class ImageSizes {
  public:
-  // `words`: "EPOCH:PIXELS", with epochs from 0 in ascending order; images have PIXELS pixels a side from that epoch
-  // on. Epochs before the first word have `usual` pixels a side. No words: all epochs have one size. Errors: H0203 a
-  // word does not have this form.
+  // `words`: texts of the form "EPOCH:PIXELS", in ascending order of their epochs, which count from 0. From epoch EPOCH
+  // until the epoch of the next word, images have PIXELS pixels a side. Before the epoch of the first word they have
+  // `usual` pixels a side. No words: all epochs have one size. Errors: H0203 a word does not have this form, or its
+  // epoch is not later than that of the word before.
   static Result<ImageSizes> make(const std::vector<std::string>& words, int64_t usual);
 
   // The different sizes, in pixels a side, ascending. Empty: all epochs have one size.

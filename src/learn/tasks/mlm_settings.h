@@ -14,14 +14,15 @@ struct MlmSettings : TaskSettings, TextSettings {
   // The largest number of tokens of a row: --max_seq_length, by default 1024, but never more than the model's
   // positions.
   int64_t row_tokens(const ModelConfig& config) const;
-  // If the data have no column `text`: take the text from the only column with text; an error if there are several.
+  // For data without a column `text`. True: the text is in the only column with text; several such columns are an
+  // error. False: only the column that the settings name is accepted.
   bool only_text_column = false;
 };
 
-// Masked language modelling with these settings (mlm.cc).
+// Returns the task "mlm" (masked language modelling) with these settings (mlm.cc).
 Task mlm_task(std::shared_ptr<MlmSettings> s);
 
-// The options of the masker. Errors: H2413 the model has no tokenizer, or its tokenizer has no mask token.
+// The options for TokenMasker. Errors: H2413 the model has no tokenizer, or its tokenizer has no mask token.
 Result<MaskOptions> mask_options(const MlmSettings& s, const Pretrained& model);
 
 }  // namespace hone

@@ -23,7 +23,8 @@ struct MultipleChoiceSettings : TaskSettings {
 };
 
 struct MultipleChoiceData {
-  // The sequences of a row are its choices. Its label is the index of the right choice; rows to predict have no label.
+  // Each choice is a sequence of its row. The label of a row is the index of the right choice, from 0; the rows of
+  // `test` are rows to predict and have no label. nullopt: the settings do not need the split.
   std::optional<TextRows> train, eval, test;
   int64_t train_rows = 0;          // number of training rows before any selection
   std::vector<std::string> notes;  // notes for the summary of the run, one sentence each
@@ -41,7 +42,7 @@ Result<MultipleChoiceData> read_multiple_choice(const MultipleChoiceSettings& s,
 // other, and these lists:
 //
 //   lengths  number of tokens of each choice
-//   types    token types
+//   types    the token type of each token; empty: all are 0
 //   label    the index of the right choice; empty in rows to predict
 PreparedSource multiple_choice_source(const std::shared_ptr<MultipleChoiceSettings>& s);
 

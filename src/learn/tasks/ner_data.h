@@ -1,4 +1,5 @@
-// Reads the rows of token classification from the data that the flags name: words, each with a label.
+// Reads the rows of token classification (--task ner) from the data that the flags name. A row is a list of words, each
+// with a label.
 #pragma once
 
 #include <algorithm>
@@ -22,19 +23,19 @@ struct NerSettings : TaskSettings {
 };
 
 struct NerData {
-  LabelMap map;
+  LabelMap map;                        // the labels of the run
   std::optional<Tokenizer> tokenizer;  // the model's tokenizer, changed to encode single words
-  // `eval`: `evaluated` rows to evaluate, then the rows to predict.
+  // `eval`: `evaluated` rows to evaluate, then the rows to predict. nullopt: the settings need none of these rows.
   std::optional<LabelledRows> train, eval;
   LabelCounts train_counts, eval_counts;
-  // train_rows: number of training rows before any selection.
+  // train_rows: number of training rows before any selection. evaluated: number of rows to evaluate.
   int64_t train_rows = 0, evaluated = 0;
-  bool test_tagged = true;         // the rows to predict have labels
+  bool test_tagged = true;         // true: the rows to predict have labels
   std::vector<std::string> notes;  // notes for the summary of the run, one sentence each
 };
 
 // Reads the rows that the settings want. Errors: those of data_flags.h, tagged_rows.h and label_map.h; H2121 labels are
-// fractions; H2413 the model has no tokenizer.
+// numbers that are not whole; H2413 the model has no tokenizer.
 Result<NerData> read_ner(const NerSettings& s, const Pretrained& model, ThreadPool& pool);
 
 // The functions with which hone prepare makes the rows.

@@ -1,5 +1,5 @@
-// Helpers for tests that compare hone with PyTorch. A golden is a folder under tests/goldens with a model and the
-// results that PyTorch computed for it.
+// Helpers for tests that compare hone with PyTorch. A golden is a folder under tests/goldens. It has a model and the
+// results that PyTorch computed with it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -66,7 +66,8 @@ inline std::vector<float> tensor(const WeightSource& w, const std::string& name)
 // does not.
 inline bool rounds_attention(const Backend& backend) { return backend.spec().kernels == "cuda"; }
 
-// The largest difference of two tensors, relative to the largest magnitude in `want`, which counts as at least `most`.
+// The largest difference between elements of two tensors, divided by the largest magnitude in `want` or, if that is
+// smaller than `most`, by `most`.
 inline double departure(std::span<const float> got, std::span<const float> want,
                         double most = 1e-4) {
   double apart = 0;
@@ -77,8 +78,9 @@ inline double departure(std::span<const float> got, std::span<const float> want,
   return apart / most;
 }
 
-// Whether the gradient of this bias is only rounding noise. A bias of keys, or of keys by position, adds the same
-// number to all scores of a query, which softmax ignores. The batch norms after the bias of a ResNet's stem remove it.
+// Whether the exact gradient of this bias is 0, so that a computed gradient is only rounding noise. A bias of attention
+// keys, or of keys by position, adds the same number to all scores of a query, and softmax ignores such a number. The
+// batch norm after the bias of a ResNet's stem subtracts it again.
 inline bool moves_all_scores(const std::string& name, Head head) {
   // The bias of a choice moves the scores of all choices of a row.
   if (head == Head::multiple_choice && name == "classifier.bias") return true;
@@ -90,8 +92,9 @@ inline bool moves_all_scores(const std::string& name, Head head) {
   return false;
 }
 
-// Expects every gradient of the session within 1e-4 of the golden's, relative to its largest magnitude. For the biases
-// of moves_all_scores() it is relative to the gradient of the weight beside the bias.
+// Expects that each gradient of the session differs from the golden's by less than 1e-4 of the largest magnitude in the
+// golden's gradient. For the biases of moves_all_scores() it is 1e-4 of the largest magnitude in the gradient of the
+// weight of the same layer.
 inline void expect_gradients(Session& s, const Golden& g) {
   for (const ParamSpec& p : family_of(g.config).params(g.config)) {
     if (!p.is_trained()) continue;
@@ -140,13 +143,14 @@ inline TrainSettings train_settings(const nlohmann::json& o) {
   return settings;
 }
 
-// Runs the gradients of one micro-batch and returns its part of the loss. `first`: the first micro-batch of the step.
+// Computes the gradients of one micro-batch and returns its part of the loss. `first`: it is the first micro-batch of
+// the step.
 using MicroStep = std::function<double(size_t step, bool first, const std::vector<size_t>& rows)>;
-// Trains as the golden's run did, and expects its ten losses and gradient norms. `bound`: largest relative difference
-// of a loss. A norm may differ by `norm_bounds` times as much; 0: ten times, or 24 times under autocast (`bound` above
-// 1e-4). The norms differ more because with values in 16 bits hone rounds the gradient of the residual stream at each
-// sum, and PyTorch does not. If the golden has the spread of several runs of PyTorch, twice this spread is allowed
-// too.
+// Trains as the golden's run did, and expects the losses and gradient norms of that run. `bound`: the largest relative
+// difference of a loss. The largest difference of a norm is `norm_bounds` times `bound`; norm_bounds 0: 10, or 24 under
+// autocast (`bound` above 1e-4). Norms may differ more than losses because with values in 16 bits hone rounds the
+// gradient of the residual stream at each sum, and PyTorch does not. If the golden has the spread of several runs of
+// PyTorch, a difference of twice this spread is allowed too.
 inline void expect_losses(Session& s, const nlohmann::json& train, const MicroStep& gradients,
                           double bound = 1e-4, double norm_bounds = 0) {
   if (norm_bounds == 0) norm_bounds = bound > 1e-4 ? 24 : 10;
@@ -176,7 +180,7 @@ inline void expect_losses(Session& s, const nlohmann::json& train, const MicroSt
 }
 
 // A run with --bf16 or --fp16, to compare with PyTorch's losses under autocast. Rounding changes an operand by up to
-// 2^-9 (bf16) or 2^-12 (f16) of itself; the bound of losses is twice that.
+// 2^-9 (bf16) or 2^-12 (f16) of its value; `bound`, for expect_losses(), is twice that.
 struct Autocast {
   std::string key;  // key of the golden's results: "bf16" or "fp16"
   TrainPasses how;
@@ -197,8 +201,8 @@ inline std::vector<Autocast> autocasts(const std::string& backend) {
              {{"bf16", bf16, 0x1p-8}, {"bf16", narrow, 0x1p-8}, {"fp16", narrow16, 0x1p-11}});
   return all;
 }
-// The results under autocast, written by tools/golden_autocast.py: `train`, the results in f32, with the losses, norms
-// and spreads replaced.
+// The results of a golden under autocast: a copy of `train`, the results in f32, in which losses, norms and spreads are
+// replaced by those that tools/golden_autocast.py wrote. `key`: "bf16" or "fp16".
 inline nlohmann::json autocast_golden(const std::string& model, const std::string& key,
                                       nlohmann::json train) {
   const auto all = nlohmann::json::parse(

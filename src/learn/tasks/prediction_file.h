@@ -8,8 +8,8 @@
 
 namespace hone {
 
-// Writes predict_results_<task>.txt or, if `task` is "", predict_results.txt into the folder: a line for each row with
-// its number and its prediction.
+// Writes the file predict_results_<task>.txt or, if `task` is "", predict_results.txt into the folder. After a header
+// line it has a line for each row: number of the row from 0, a tab, the prediction.
 Status write_predictions(const std::string& folder, const std::string& task,
                          std::span<const std::string> predictions);
 

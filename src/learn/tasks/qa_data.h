@@ -29,8 +29,9 @@ struct QaPart {
   int64_t example = 0;  // index of the question in QaSplit::examples
   // Indices of the first and the last token of the answer. Both are 0 if the answer is not in this part.
   int32_t begin = 0, end = 0;
-  int32_t context = 0;      // index of the first token of the context
-  ContextSpans spans = {};  // bytes of the context of each of its tokens
+  int32_t context = 0;  // index in the row of the first token of the context
+  // For each context token of the row: the bytes of the context that it covers.
+  ContextSpans spans = {};
 };
 
 struct QaSplit {
@@ -41,25 +42,27 @@ struct QaSplit {
 };
 
 struct QaData {
-  std::optional<QaSplit> train, eval, test;
-  int64_t train_rows = 0;          // number of training rows before any selection
+  std::optional<QaSplit> train, eval, test;  // nullopt: the settings do not need the split
+  // Number of questions of the training data before any selection.
+  int64_t train_rows = 0;
   std::vector<std::string> notes;  // notes for the summary of the run, one sentence each
 };
 
 // Reads the rows that the settings want. The data have the columns id, question, context and answers {"text": [...],
 // "answer_start": [...]}, or are articles with paragraphs in the form of SQuAD's files. Errors: those of data_flags.h;
 // H2109 a column is missing; H2110 a cell has the wrong form; H2113 there is no question; H2123 the context does not
-// have the answer at answer_start; H2413 the model has no tokenizer; H2008 a question leaves no room for its context.
+// have the answer at answer_start, or a question leaves no room for its context; H2413 the model has no tokenizer.
 Result<QaData> read_qa(const QaSettings& s, const Pretrained& model, ThreadPool& pool);
 
 // The functions with which hone prepare makes the rows. A shard has for each row its ids and these lists:
 //
-//   token_type_ids
-//   spans    the bytes of the context at which each token of the context begins and ends
-//   place    four numbers: index of the question, of the context's first token, of the answer's first and last token
+//   token_type_ids   the token type of each token
+//   spans            for each context token two numbers: the bytes of the context at which it begins and ends
+//   place            four numbers: index of the question, of the context's first token, of the answer's first token, of
+//                    the answer's last token
 //
-// The description of the split in the manifest has the questions as [id, index of the context, answers], and the
-// contexts.
+// The description of the split in the manifest has two keys: "questions", a list of [id, index of the context,
+// answers], and "contexts", a list of texts.
 PreparedSource qa_source(const std::shared_ptr<QaSettings>& s);
 
 }  // namespace hone

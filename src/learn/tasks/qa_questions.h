@@ -1,5 +1,5 @@
-// Reads questions with their contexts and answers from rows (a question in each row) or from files in SQuAD's form (an
-// article with paragraphs and questions in each row).
+// Reads questions with their contexts and answers. A row of the files is one question, or an article with paragraphs
+// and their questions, as in SQuAD's files.
 #pragma once
 
 #include <memory>
@@ -14,19 +14,19 @@ namespace hone {
 
 struct QaExample {
   std::string id, context;
-  // The right answers; empty: the question has no answer, or it is unknown.
+  // The right answers; empty: the question has no answer, or its answer is unknown.
   std::vector<std::string> answers;
 };
 
 struct QaQuestion {
   QaExample example;
   std::string question;
-  // Byte of the context at which the first answer begins; nullopt: unknown.
+  // Index of the byte of the context at which answers[0] begins; nullopt: unknown.
   std::optional<size_t> answer_begin;
   std::string where;  // place of the row for messages: "train.csv:7"
 };
 
-// Names of the columns of rows.
+// Names of the columns of files with a question in each row.
 struct QaColumns {
   std::string question = "question", context = "context", answers = "answers";
 };
@@ -37,8 +37,8 @@ class QaReader {
   // are no rows.
   static Result<QaReader> open(const std::vector<std::string>& files, const RowOptions& options,
                                const QaColumns& names = {});
-  // Appends the questions of the next row to `out`. False: there are no more rows. Errors: those of the row reader;
-  // H2110 a cell has the wrong form; H2123 the context does not have the answer at answer_start.
+  // Appends the questions of the next row to `out`. Returns false if there are no more rows. Errors: those of the row
+  // reader; H2110 a cell has the wrong form; H2123 the context does not have the answer at answer_start.
   Result<bool> next(std::vector<QaQuestion>& out);
   const Row& row() const { return row_; }  // the row that next() read last
 

@@ -15,40 +15,46 @@ struct RerankSettings : TaskSettings {
   void bind_own(Schema& schema) { bind(schema); }
   // The largest number of tokens of a pair.
   int64_t pair_tokens(const ModelConfig& config) const;
-  // The name of the loss: --loss, by default MarginMSELoss if a query has several texts, else BinaryCrossEntropyLoss.
-  // `texts`: number of texts for a query.
+  // The name of the loss: --loss, by default MarginMSELoss if a row has several texts, else BinaryCrossEntropyLoss.
+  // `texts`: number of texts of a row, without its query.
   std::string loss_of(int64_t texts) const;
 };
 
 // The columns of training rows.
 struct RerankColumns {
-  int64_t texts = 1;   // number of texts for a query
+  int64_t texts = 1;   // number of text columns, without the query
   int64_t labels = 1;  // number of labels of a row
 };
-// The columns of the table, if the loss accepts them. Errors: H0210 the loss needs other columns; H2110 a column has
-// lists.
+// The columns of the table, if the loss accepts them. Errors: H0210 the loss needs other numbers of text columns or
+// labels; H2110 a column has lists.
 Result<RerankColumns> rerank_columns(const RerankSettings& s, const TableOfTexts& table);
-// The number of scores that the model gives a pair: one, or with CrossEntropyLoss the number of classes. `table`: the
-// training rows; null: they are not read.
+// The number of scores that the model gives a pair. With --loss CrossEntropyLoss it is the number of classes:
+// --num_labels or, if that is not set, the largest label of the training rows plus 1 or, without these rows, the number
+// in config.json. With other losses it is one, unless the run does not train and config.json has several classes.
+// `table`: the training rows; null: they are not read.
 int64_t rerank_labels(const RerankSettings& s, const ModelConfig& config,
                       const TableOfTexts* table);
-// For CrossEntropyLoss: H2121 if a label is not a whole number from 0 to classes - 1. Ok for other losses.
+// With --loss CrossEntropyLoss: returns H2121 if a label is not a whole number from 0 to classes - 1. Ok for other
+// losses.
 Status check_classes(const RerankSettings& s, const TableOfTexts& table, int64_t classes);
 
-// The pairs of a query and a text of all rows of a table. Members are vectors with an element for each pair, unless
-// they say otherwise.
+// The pairs of a query and a text of all rows of a table.
 struct RerankPairs {
+  // For each pair: its query and its text.
   std::vector<std::string_view> queries, texts;
-  std::vector<std::string> places;  // place of the row: "train.csv:7"
-  std::vector<float> labels;        // empty: the pairs have no labels
+  std::vector<std::string> places;  // for each pair: place of its row, "train.csv:7"
+  std::vector<float> labels;        // for each pair: its label; empty: the pairs have no labels
   int64_t rows = 0;                 // number of rows of the table
-  // Number of the query: pairs with equal queries have the same number.
+  // For each pair: number of its query. Pairs with equal queries have the same number.
   std::vector<size_t> sample_of;
   std::vector<int64_t> of_row;  // for each row of the table: its number of pairs
 };
-// The pairs of a table. `labelled`: the pairs get labels; without a label column these are 1 for texts of the second
-// column (positives) and 0 for texts of later columns (negatives). The table must outlive the pairs. Errors: H2110 the
-// table does not have a query and a text column; H2121 `labelled`, and the rows have neither a label nor negatives.
+// The pairs of a table. `labelled` false: one pair for each text of the second column, without labels. True: the pairs
+// get labels. If the table has one label a row, these are the labels of the texts of the second column; later columns
+// are not used. Otherwise there is a pair for each text of all columns after the first: the label is 1 in the second
+// column (positives) and 0 in later columns (negatives). The table must outlive the pairs. Errors: H2110 the table does
+// not have a query and a text column; H2121 `labelled` is true and the table has neither one label a row nor a third
+// column.
 Result<RerankPairs> pairs_of(const TableOfTexts& table, bool labelled);
 
 // Reads the tables of the splits that the settings want. Errors: those of read_text_tables.
@@ -64,9 +70,10 @@ struct RerankEncoder {
   // Model and pool must outlive the result. Errors: H2413 the model has no tokenizer.
   static Result<RerankEncoder> open(const RerankSettings& s, const Pretrained& model,
                                     ThreadPool& pool);
-  // The training rows: the pairs of a query with each of its texts are the sequences of a row. With their labels.
+  // The training rows with their labels. The sequences of a row are the pairs of its query with each of its texts.
   Result<TextRows> training_rows(const TableOfTexts& table) const;
-  // The rows to evaluate or to predict: a row for each pair. H2132: prepared rows have another number of pairs.
+  // The rows to evaluate or to predict: a row for each of `pairs`, which are pairs_of(table, ...). Errors: H2132 the
+  // table is prepared and its number of sequences differs from the number of pairs.
   Result<TextRows> eval_rows(const TableOfTexts& table, const RerankPairs& pairs) const;
 };
 

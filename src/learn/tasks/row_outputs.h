@@ -13,15 +13,14 @@ namespace hone {
 
 class RowOutputs final : public EvalMetrics {
  public:
-  // The rows to store: `rows` rows of Examples::eval from index `first` on. Each output has `width` floats for each
-  // row.
+  // The rows to store: `rows` rows of Examples::eval from index `first` on. Each output has `width` floats for a row.
   struct Form {
     int64_t rows = 0, first = 0, width = 1;
   };
   // Computes the metrics from the stored outputs.
   using Values = std::function<OrderedJson(const RowOutputs& kept)>;
 
-  // `names`: names of the outputs. `values`: null if the only metric is the number of rows.
+  // `names`: names of the program's outputs to store. `values`: null: the only metric is "samples", the number of rows.
   RowOutputs(std::vector<std::string> names, const Form& form, Values values = nullptr);
   bool add(const CollatedRows& rows, const Batch& outputs) override;
   double loss() const override { return std::numeric_limits<double>::quiet_NaN(); }

@@ -1,5 +1,5 @@
-// The settings that summarization and translation share, as in Transformers' example scripts run_summarization and
-// run_translation, and a description of the differences of the tasks.
+// The settings that summarization, translation and generative question answering share, as in Transformers' example
+// scripts run_summarization and run_translation, and a description of each of these tasks (Seq2Seq).
 #pragma once
 
 #include "learn/data/rows/pair_rows.h"
@@ -13,11 +13,11 @@ struct Seq2SeqSettings : TaskSettings {
 #define HONE_SETTINGS "learn/tasks/seq2seq_settings.def"
 #define HONE_BIND_IN_CC
 #include "base/settings/fields.inc"
-  // The largest number of tokens of a target by the settings, in training or in evaluations.
+  // The largest number of tokens of a target by the settings. `training`: true: in training; false: in evaluations.
   int64_t target_length(bool training) const {
     return training || val_max_target_length == 0 ? max_target_length : val_max_target_length;
   }
-  // The largest number of tokens of a text that an evaluation generates. The start token counts.
+  // The largest number of tokens of a text that an evaluation generates, including the start token of the decoder.
   int64_t generated_length() const { return generation_max_length.value_or(target_length(false)); }
   // The largest number of tokens of a source.
   int64_t source_tokens(const ModelConfig& config) const {
@@ -29,8 +29,8 @@ struct Seq2SeqSettings : TaskSettings {
 struct PairSource {
   std::string split;  // "train", "validation", "test"
   std::vector<std::string> files;
-  int64_t limit = -1;  // the most rows to read; below 0: all
-  const PairOptions& options;
+  int64_t limit = -1;          // the most rows to read; below 0: all
+  const PairOptions& options;  // has the functions
 };
 
 // The description of a task. Its functions are called after the flags were read.
@@ -39,35 +39,38 @@ struct Seq2Seq {
   std::shared_ptr<Seq2SeqSettings> settings;
   // Adds the flags of `settings` and those that only this task has.
   std::function<void(Schema&)> bind;
-  std::function<Status()> check = [] { return Ok{}; };  // an Error if flags do not fit together
-  std::function<PairColumnOptions()> wanted;            // the columns of source and target
-  // Options for the tokenizer of sources or targets.
+  // Returns an Error if flags do not fit together.
+  std::function<Status()> check = [] { return Ok{}; };
+  std::function<PairColumnOptions()> wanted;  // returns the columns of source and target
+  // Returns the options for the tokenizer. `targets` true: for the targets; false: for the sources.
   std::function<TokenizerSide(bool targets)> side;
-  // The number of beams in evaluations. nullopt: generation_num_beams, else the number of the model's generation
-  // config.
+  // Returns the number of beams in evaluations from a flag that only this task has; nullopt: that flag is not set. See
+  // num_beams().
   std::function<std::optional<int64_t>()> beams;
   std::string metric;       // name of the metric of generated texts: "rouge"
-  std::string compared_by;  // the value of the metric that compares models: "rougeLsum"
+  std::string compared_by;  // the value of that metric by which models are compared: "rougeLsum"
   // nullopt: hone init has no sample project for the task.
   std::optional<SampleProject> sample = {};
-  // The folder of NLTK's data, for splitting texts into sentences; "": not given.
+  // Returns the folder of NLTK's data, for splitting texts into sentences; "": not given.
   std::function<std::string()> nltk_folder = [] { return std::string(); };
-  // Reads rows that are not in two columns. Null: the columns of `wanted` are read.
+  // Reads rows whose source and target are not in two columns. Null: the columns of `wanted` are read.
   std::function<Result<PairRows>(const PairSource&)> read = nullptr;
-  // Computes the metrics of generated texts instead of `metric`. `predicted`: the texts are those of the rows to
-  // predict, else of the rows to evaluate. Null: `metric` is used.
+  // Computes the metrics of generated texts instead of `metric`. `texts`: one for each row, in order. `predicted` true:
+  // they belong to the rows to predict; false: to the rows to evaluate. Null: `metric` is used.
   std::function<OrderedJson(bool predicted, std::span<const std::string> texts)> score = nullptr;
-  // task_key: the task's key in task_specific_params of config.json. usual_prefix: the prefix by which T5 knows the
-  // task.
+  // task_key returns the task's key in task_specific_params of config.json: "summarization". usual_prefix returns the
+  // prefix by which T5 knows the task: "summarize: ".
   std::function<std::string()> task_key, usual_prefix;
 
-  // The number of beams that the settings give; nullopt: the number of the model's generation config.
+  // The number of beams in evaluations: that of beams() or, if it is nullopt, generation_num_beams. nullopt: neither is
+  // set, and the number in the model's generation config is used.
   std::optional<int64_t> num_beams() const {
     return beams() ? beams() : settings->generation_num_beams;
   }
 };
-// The tokenizers of sources and targets. They are different for Marian. For mBART they add different language codes.
-// For other models they are equal.
+
+// The tokenizers of sources and targets. Marian has a vocabulary for each of the two. For mBART they add different
+// language codes. For other models they are equal.
 struct PairTokenizers {
   Tokenizer sources, targets;
 };
@@ -75,13 +78,13 @@ struct PairTokenizers {
 // tokenizer.
 Result<PairTokenizers> open_pair_tokenizers(const Seq2Seq& q, const Pretrained& model);
 
-// A text before each source that tells the model its task, such as "summarize: ".
+// The text by which a model knows its task if it is before each source, such as "summarize: ".
 struct TaskPrefix {
   std::string text;
-  // The text is from the model's config.json; false: it is Seq2Seq::usual_prefix.
+  // True: the text is from the model's config.json. False: it is Seq2Seq::usual_prefix.
   bool of_checkpoint = false;
 };
-// nullopt: config.json has no prefix for the task, and the model is not a T5.
+// The prefix of the task for this model. nullopt: config.json has no prefix for the task, and the model is not a T5.
 std::optional<TaskPrefix> task_prefix(const Seq2Seq& q, const ModelConfig& config);
 
 }  // namespace hone

@@ -9,25 +9,27 @@
 
 namespace hone {
 
-// The generation config of evaluations: the model's generation config with the length and beams of the run's settings.
-// Errors: those of the model's generation config.
+// The generation config of evaluations: the model's generation config with the length and the number of beams that the
+// run's settings give. Errors: those of the model's generation config.
 Result<GenerationConfig> evaluated_generation(const Seq2Seq& q, const Pretrained& model);
 
 class GeneratedTexts {
  public:
-  // Decides how texts are generated, by the rules of run_summarization (evaluated_generation). Changes the model's
-  // generation config to the one that training saves in generation_config.json. `targets`: the tokenizer of the
-  // generated texts. `model` must outlive the result.
+  // Decides how texts are generated (evaluated_generation), as run_summarization does. Changes
+  // model.generation_config to these values: training saves it as generation_config.json. `targets`: the tokenizer that
+  // decodes the generated texts. `model` must outlive the result.
   static Result<std::shared_ptr<GeneratedTexts>> make(const Seq2Seq& q, Pretrained& model,
                                                       const Tokenizer& targets);
 
-  // The metrics of the rows [begin, end) of Examples::eval: the loss and, with predict_with_generate, the metrics of
-  // generated texts. `texts`: receives the generated texts; null: they are not needed. An empty object if a stop was
-  // requested.
+  // Returns the metrics of the rows [begin, end) of Examples::eval: the loss and, with predict_with_generate, the
+  // metrics of generated texts. `texts`: with predict_with_generate, receives the generated texts; null: they are not
+  // needed. Returns an empty object if a stop was requested before the end.
   Result<OrderedJson> evaluate(TaskRun& run, int64_t begin, int64_t end,
                                std::vector<std::string>* texts);
-  // The metrics of rows to predict; an empty object if they have no targets. With predict_with_generate, writes
-  // generated_predictions.txt into the folder.
+  // Returns the metrics of the rows to predict, [begin, end) of Examples::eval, as evaluate(). If the rows have no
+  // targets, these are only "samples" and "gen_len" (GeneratedLengths). With predict_with_generate, rank 0 writes
+  // generated_predictions.txt into the folder: a line for each row. Returns an empty object, and writes no file, if a
+  // stop was requested before the end.
   Result<OrderedJson> predict(TaskRun& run, int64_t begin, int64_t end, const std::string& folder);
   // Writes the source and target language of mBART's tokenizer into the folder's tokenizer_config.json. Does nothing
   // for other models.
@@ -37,7 +39,8 @@ class GeneratedTexts {
   GeneratedTexts(const Seq2Seq& q, const Pretrained& model, Tokenizer targets)
       : q_(q), model_(model), targets_(std::move(targets)) {}
   Status choose_generation(Pretrained& model);
-  // Generates a text for each row of [begin, end). False: a stop was requested.
+  // Generates a text for each row of [begin, end), and adds their metrics to `metrics`. Returns false if a stop was
+  // requested before the end.
   Result<bool> generate(TaskRun& run, int64_t begin, int64_t end, std::vector<std::string>& texts,
                         OrderedJson& metrics);
   Result<std::vector<Generated>> generate_on_ranks(TaskRun& run, std::span<const Prompt> prompts);

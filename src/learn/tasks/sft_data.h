@@ -1,5 +1,5 @@
-// Reads the rows of instruction tuning (supervised fine-tuning) from the data that the flags name. A row is tokens, of
-// which some have labels, such as those of the answers.
+// Reads the rows of instruction tuning (supervised fine-tuning) from the data that the flags name. A row is a list of
+// tokens. Only some tokens have labels, such as those of the answers.
 #pragma once
 
 #include <algorithm>
@@ -23,10 +23,12 @@ struct SftSettings : TaskSettings {
 };
 
 struct SftCounts {
-  int64_t rows_read = 0;
-  int64_t rows_cut = 0;    // rows that are cut, because they are longer than allowed
-  int64_t rows_long = 0;   // rows that are left out, because they are longer than allowed
-  int64_t rows_empty = 0;  // rows that are left out, because they have no label
+  int64_t rows_read = 0;  // rows read from the files
+  // Rows longer than --max_length, which --excess_length_strategy truncate cuts.
+  int64_t rows_cut = 0;
+  // Rows longer than --max_length, which --excess_length_strategy drop leaves out.
+  int64_t rows_long = 0;
+  int64_t rows_empty = 0;  // rows that are left out because learnt_tokens() is 0
 };
 
 struct SftSplit {
@@ -37,6 +39,7 @@ struct SftSplit {
 };
 
 struct SftData {
+  // nullopt: the settings do not need the split.
   std::optional<SftSplit> train, eval;
   int64_t train_rows = 0;            // number of training rows before any selection
   std::vector<std::string> notes;    // notes for the summary of the run, one sentence each
@@ -45,13 +48,13 @@ struct SftData {
   std::string chat_template;
 };
 
-// The number of labels of a row. `tags`: LabelledRows' tags of the row. The label of the first token does not count,
-// because no token before it can predict it.
+// The number of labels of a row that can be learned. `tags`: the label of each token of the row; -100: none. The label
+// of the first token does not count, because no token before it can predict it.
 int64_t learnt_tokens(std::span<const int32_t> tags);
 
 // Reads the rows that the settings want. Errors: those of data_flags.h, instruction_rows.h and sft_encode.h; H2113 no
 // row has a label; H2413 the model has no tokenizer; H2427 the folder of --chat_template_path has no chat template;
-// H2443 a row is longer than allowed, with excess_length_strategy raise.
+// H2443 a row is longer than --max_length, and --excess_length_strategy is "raise".
 Result<SftData> read_sft(const SftSettings& s, const Pretrained& model, ThreadPool& pool);
 
 // The functions with which hone prepare makes the rows.

@@ -14,18 +14,22 @@ namespace hone {
 struct ChatTemplates {
   std::string chat, tools;  // tools: the template for chats with tools; "": `chat` is used
 };
-// The templates of TRL's --chat_template_path. `path`: a file, a folder with a tokenizer, or the text of a template,
-// which has "{{" or "{%"; "": the templates of the tokenizer. Errors: those of reading the file; H2427 the folder has
-// no chat template.
+// The templates that TRL's --chat_template_path gives. `path` is one of these:
+//   ""                           the templates of `tokenizer`
+//   a text with "{{" or "{%"     the text itself is the template
+//   a path to a .jinja or .j2 file
+//   any other path               a folder with a tokenizer: the templates of that tokenizer
+// Errors: those of reading the file or folder; H2427 the folder has no chat template.
 Result<ChatTemplates> chat_templates(const std::string& path, const Tokenizer& tokenizer);
 
-// The values of TRL's settings of these names.
+// The values of the settings of these names, all except alpaca_prompt with TRL's meaning.
 struct InstructionOptions {
-  int64_t max_length = 1024;
-  // nullopt: true for rows with a prompt and a completion.
+  int64_t max_length = 1024;  // the largest number of tokens of a row; longer rows are cut
+  // True: in rows with a prompt and a completion, tokens of the prompt have no labels. nullopt: true.
   std::optional<bool> completion_only_loss;
-  bool assistant_only_loss = false;
-  // When rows in Alpaca's form get Alpaca's prompt: "auto" (if there is no chat template), "always" or "never".
+  bool assistant_only_loss = false;  // true: in chats, only messages of the assistant have labels
+  // Whether rows in Alpaca's form (instruction, input, output) get Alpaca's prompt: "auto" (only if the model has no
+  // chat template), "always" or "never".
   std::string alpaca_prompt = "auto";
 };
 
@@ -45,10 +49,10 @@ class InstructionEncoder {
                                          const InstructionOptions& options);
 
   // Encodes a row. Several threads may call this at the same time. Errors: H2911 to H2913 of the chat template; H2427
-  // the chat has no template, or the answers cannot be found in its text; H2123 assistant_only_loss is set and the
-  // chat has no message of the assistant.
+  // the row is a chat and there is no chat template, or with assistant_only_loss: the row is not a chat, or its answers
+  // cannot be found in the rendered text; H2123 with assistant_only_loss: the chat has no message of the assistant.
   Result<EncodedInstruction> encode(const InstructionRow& row) const;
-  // Whether the row is encoded without a chat template.
+  // Whether the row is encoded without a chat template, because it is not a chat or gets Alpaca's prompt.
   bool is_plain(const InstructionRow& row) const { return !row.is_chat() || has_own_prompt(row); }
 
  private:

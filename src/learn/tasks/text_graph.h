@@ -5,8 +5,9 @@
 
 namespace hone {
 
-// A TokenGraph with `texts` sequences for each of the shape's sequences, here called rows. `labels`: labels of a row;
-// the input labels is f32[rows * labels], or f32[rows] if `labels` is 0. More inputs:
+// A TokenGraph for rows of `texts` sequences each. shape[kSequences] is the number of rows; the graph has
+// rows * texts sequences. `labels`: number of labels of a row; the input labels is f32[rows * labels], or f32[rows] if
+// `labels` is 0. `weighted`: the program has the input weight. Additional inputs, for T tokens:
 //   segments i32[T]    the index of each token's sequence; -1: the token belongs to no sequence
 //   weight f32[rows]   only if `weighted`: 1 for a row, 0 for no row
 struct TextGraph : TokenGraph {

@@ -29,12 +29,14 @@ struct TableOfTexts {
   int64_t labels_of_row = 0;             // number of labels of a row
   std::vector<float> labels = {};        // labels_of_row numbers for each row
   std::vector<std::string> places = {};  // place of each row: "train.csv:7"
-  std::string note = {};  // a note on the columns, and whether the header may be a row
-  // The tokens of a prepared row: the sequences that the task makes of its texts. In prepared tables the texts
-  // themselves are replaced by numbers; equal texts have equal numbers.
+  // A note for the user: the columns that are used, and a warning if the header line may be a row.
+  std::string note = {};
+  // The tokens of a row of prepared shards (hone prepare): the sequences that the task makes of its texts. In prepared
+  // tables `texts` and `lists` have a number instead of each text, such as "17"; equal texts have equal numbers.
   struct Tokens {
-    std::vector<int32_t> ids, lengths;  // ids of all sequences; tokens of each sequence
-    std::vector<uint8_t> types = {};    // token type of each token; empty: all are 0
+    // ids: token ids of all sequences, one after another. lengths: number of tokens of each sequence.
+    std::vector<int32_t> ids, lengths;
+    std::vector<uint8_t> types = {};  // token type of each token; empty: all are 0
   };
   std::vector<Tokens> tokens = {};  // by row; empty: the table is not prepared
   std::string shards = {};          // if the table is prepared, its folder and split: "D/train"
@@ -48,11 +50,12 @@ struct TableOfTexts {
 };
 
 // Reads at most `limit` rows of the files; below 0: all. Errors: those of open_rows; H2109 a column is missing; H2110
-// a cell is neither a text nor a list of texts; H2113 there are no rows; H2121 a label is not a number.
+// a cell is neither a text nor a list of texts, or a column has both; H2113 there are no rows; H2121 a label is not a
+// number, or the rows have different numbers of labels.
 Result<TableOfTexts> read_text_table(const std::vector<std::string>& files,
                                      const RowOptions& options, const TableOfTextsOptions& wanted,
                                      int64_t limit = -1);
-// H2110 if a column has lists of texts. `todo`: the remedy of the message.
+// Returns H2110 if a column has lists of texts. `todo`: the remedy of the message.
 Status expect_single_texts(const TableOfTexts& table,
                            const char* todo = "write one text in each column of a training row");
 
@@ -76,8 +79,8 @@ struct TextRows {
   }
 };
 
-// The texts of rows: sequence k of row i is first[k][i] or, if `second` is not empty, the pair of first[k][i] and
-// second[k][i].
+// The texts of rows. Sequence k of row i is the text first[k][i]. If `second` is not empty, it is the pair of
+// first[k][i] and second[k][i].
 struct TextsToEncode {
   std::vector<std::vector<std::string_view>> first, second;
 };
@@ -87,14 +90,16 @@ Result<TextRows> encode_text_rows(const Tokenizer& tokenizer, ThreadPool& pool, 
                                   const TextsToEncode& columns,
                                   std::span<const std::string> places);
 
-// Fills the inputs of a program with `data.texts` sequences a row (text_graph.h). `tokens`: the rows of tokens that
-// were data.rows; they may have been moved elsewhere. Errors: H2415 a token id that the model does not have.
+// Fills the inputs of a program with `data.texts` sequences a row (text_graph.h). `tokens`: the tokens of all rows of
+// `data`. They are an argument of their own because a task moves data.rows into Examples. `rows`: the rows of the
+// micro-batch. Errors: H2415 a token id that the model does not have.
 Status collate_text_rows(const ModelConfig& config, const TokenRows& tokens, const TextRows& data,
                          const BatchRows& rows, Batch& to);
 
 // A hash of the tokens and the labels.
 uint64_t hash_of(const TextRows& rows);
-// "1,000 rows of 2 texts -> 30,102 tokens, at most 128 each; 3 texts cut"
+// A description for the summary of a run: "1,000 rows of 2 texts -> 30,102 tokens, at most 128 each; 3 texts cut".
+// `max_length`: the largest number of tokens of a text (128 in the example).
 std::string describe(const TextRows& rows, int64_t max_length);
 
 }  // namespace hone

@@ -6,20 +6,22 @@
 
 namespace hone {
 
-// Counts the rows of a split and their tokens in `report`, and adds a finding of the rows that are cut. `places`:
-// place of each row; empty: unknown. `max_length`: the largest number of tokens of a sequence.
+// Sets the counts of the rows of a split and of their tokens in `report`, and adds a finding if rows are cut. `split`:
+// name of the split. `places`: place of each row; empty: unknown. `max_length`: the largest number of tokens of a
+// sequence.
 void report_text_rows(const std::string& split, const TextRows& rows,
                       std::span<const std::string> places, int64_t max_length, SplitReport& report,
                       Findings& findings);
-// Adds a finding of the rows of a split that are cut, and sets rows_cut in `report`. `cut`: number of sequences of
-// each row that are cut; empty: unknown.
+// Sets rows_cut in `report`, and adds a finding if rows of the split are cut. `cut`: for each row the number of its
+// sequences that are cut; empty: unknown, and rows_cut becomes 0. Other arguments as above.
 void tell_cut_rows(const std::string& split, std::span<const int32_t> cut,
                    std::span<const std::string> places, int64_t max_length, SplitReport& report,
                    Findings& findings);
-// The sum of the first lengths[0] values, of the next lengths[1] values, and so on. Empty if `values` is empty.
+// Returns the sum of the first lengths[0] values, then the sum of the next lengths[1] values, and so on. Empty if
+// `values` is empty.
 std::vector<int32_t> sums_of_runs(std::span<const int32_t> values,
                                   std::span<const int64_t> lengths);
-// Adds the first `most` rows to the samples of the report, each with its first label.
+// Adds at most `most` rows, the first ones, to the samples of the report, each with its first label.
 void add_text_samples(const TextRows& rows, int64_t most, RowsReport& report);
 
 }  // namespace hone

@@ -26,8 +26,8 @@ struct AddedToken {
 class AddedTokens {
  public:
   // Adds a token. Its id is that of the vocabulary, or the next free id if the vocabulary does not have the token.
-  // Ignores an empty token, and a token whose text was added before. `normalizer` (may be null) normalizes the
-  // content of a token with `normalized`.
+  // Ignores an empty token, and a token whose text was added before. If token.normalized is true and `normalizer` is
+  // not null, the normal form of the content replaces it: the token is searched and decoded in this form.
   void add(AddedToken token, const Vocabulary& vocabulary, const Normalizer* normalizer);
 
   const std::vector<AddedToken>& tokens() const { return tokens_; }
@@ -42,7 +42,7 @@ class AddedTokens {
   // skip_special, special tokens are ordinary text.
   void split(std::string_view text, bool normalized, bool skip_special, PieceSink on_text,
              TokenSink on_token) const;
-  // There are tokens of this kind.
+  // True if there are tokens whose AddedToken::normalized equals `normalized`.
   bool any(bool normalized) const { return !tries_[normalized].nodes.empty(); }
 
  private:

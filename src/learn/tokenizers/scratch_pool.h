@@ -21,9 +21,9 @@ class ScratchPool {
     for (Slot& slot : slots_) delete slot.idle.load();
   }
 
-  // Returns the scratch that this thread used last, whose data may still be in its processor's caches; else another
-  // idle one; null if there is none: the caller then creates one. The pool has as many as threads ever encoded at
-  // once.
+  // Returns the scratch that this thread used last, whose data may still be in the caches of its processor; else
+  // another idle one. Returns null if none is idle: the caller then creates one. So the number of scratches is the
+  // largest number of threads that have encoded at the same time.
   std::unique_ptr<Scratch> take() {
     const size_t home = mine();
     for (size_t i = 0; i < kSlots; ++i) {
@@ -37,6 +37,7 @@ class ScratchPool {
     more_.pop_back();
     return found;
   }
+  // Puts a scratch of take(), or a new one, into the pool.
   void give_back(std::unique_ptr<Scratch> scratch) {
     std::unique_ptr<Scratch> other(slots_[mine()].idle.exchange(scratch.release()));
     if (!other) return;

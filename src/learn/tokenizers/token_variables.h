@@ -6,7 +6,7 @@
 
 namespace hone {
 
-// {"bos_token": "<s>", ...}: the special tokens that the tokenizer has, as special_tokens_map of Transformers.
+// {"bos_token": "<s>", ...}: the tokenizer's special tokens, in the form of Transformers' special_tokens_map.
 OrderedJson token_variables(const TokenizerParts& tokenizer);
 
 }  // namespace hone

@@ -28,7 +28,7 @@ namespace hone {
 class ScratchPool;  // scratch_pool.h
 
 struct EncodeOptions {
-  // Add the special tokens of the model around the text (<s> ... </s>), as add_special_tokens in Transformers.
+  // true: add the special tokens of the model around the text (<s> ... </s>), as add_special_tokens in Transformers.
   bool add_special_tokens = true;
   // true: special tokens that appear in the text are split like ordinary text, as split_special_tokens in Transformers.
   // Added tokens that are not special stay whole.
@@ -39,7 +39,7 @@ struct EncodeOptions {
 struct StagesJson {
   std::string normalizer = "null", pre_tokenizer = "null", post_processor = "null",
               decoder = "null";
-  // The four as members of a JSON object: "\"normalizer\":null,...".
+  // The four stages as members of a JSON object: "\"normalizer\":null,...".
   std::string members() const;
 };
 
@@ -56,11 +56,12 @@ struct TokenizerParts {
 
   std::string bos, eos, pad, unk, sep, cls, mask;  // "" = none
   std::optional<int64_t> model_max_length;         // tokens
-  bool truncates_left = false;                     // truncation_side is "left"
+  bool truncates_left = false;                     // true: truncation_side is "left"
   std::string chat_template;
   // The chat template for chats with tools; "": chat_template is for both.
   std::string tool_chat_template;
-  // A tokenizer.json can describe the whole tokenizer. If not, save_tokenizer writes none and copies source_files.
+  // true: a tokenizer.json can describe the whole tokenizer. false: save_tokenizer writes no tokenizer.json, and copies
+  // source_files.
   bool fits_tokenizer_json = true;
   // The kind of file for reports: "tokenizer.json", "GGUF", ...
   std::string kind;
@@ -79,15 +80,16 @@ class Tokenizer {
   // The ids and segment ids (token_type_ids) of a pair.
   Encoding encode_pair(std::string_view first, std::string_view second,
                        const EncodeOptions& = {}) const;
-  // The ids and segment ids of a text or a pair, truncated so that all tokens fit, special tokens included. Replaces
-  // the contents of `out`; allocates memory as the function above. Errors: H2008 the text cannot be cut to the length
-  // (kept_lengths in truncation.h).
+  // The ids and segment ids of a text or a pair, truncated so that all tokens fit, special tokens included. This
+  // encode_to() replaces the contents of `out`, and allocates memory as the first encode_to() does. Errors: H2008 the
+  // text cannot be cut to the length (kept_lengths in truncation.h).
   Status encode_to(std::string_view first, std::optional<std::string_view> second, Encoding& out,
                    const EncodeOptions&, const TruncateOptions&) const;
   Result<Encoding> encode_pair(std::string_view first, std::string_view second,
                                const EncodeOptions&, const TruncateOptions&) const;
-  // The options for `truncation` and `max_length` of Transformers. Without max_length, the maximum length of the model
-  // counts; if it is unknown, nothing is cut. The tokenizer's files decide from which side tokens are removed.
+  // The options for the arguments `truncation` and `max_length` of Transformers. Without max_length, the limit is the
+  // maximum length of the model; if that is unknown, nothing is cut. The tokenizer's files decide from which side
+  // tokens are removed.
   TruncateOptions truncate_options(Truncation strategy,
                                    std::optional<int64_t> max_length = {}) const;
   // The ids of each text, in order. Divides the texts among the threads of `pool`; null: uses this thread only.
@@ -100,7 +102,8 @@ class Tokenizer {
                                std::span<const int32_t> second) const;
   // The number of tokens that with_special_tokens() adds to a text or a pair.
   int64_t special_token_count(bool pair) const;
-  int64_t special_tokens_after() const;  // the number of tokens that it adds after a single text
+  // The number of these tokens that come after a single text.
+  int64_t special_tokens_after() const;
 
   // The text of ids. Ids without a token are skipped. Bytes that are not UTF-8 become U+FFFD in decode(), and stay
   // unchanged in decode_bytes().
@@ -108,13 +111,13 @@ class Tokenizer {
   std::string decode_bytes(std::span<const int32_t> ids, bool skip_special_tokens = false) const;
   // Decodes one id after another: appends the bytes of `id` to `out`. Start a text with a new DecodeState.
   struct DecodeState {
-    bool first = true;       // no token was decoded yet
-    int64_t lead_taken = 0;  // how often Decoder::lead was removed; -1: nothing more is removed
+    bool first = true;       // true: no token was decoded yet
+    int64_t lead_taken = 0;  // how often Decoder::lead was removed; -1: it is no longer removed
   };
   void decode_next(int32_t id, bool skip_special_tokens, DecodeState& state,
                    std::string& out) const;
 
-  // The number of distinct tokens: len(tokenizer) in Transformers.
+  // The number of distinct tokens, added tokens included: len(tokenizer) in Transformers.
   int64_t vocab_size() const;
   // The largest id plus 1: an embedding needs at least this number of rows.
   int64_t id_limit() const { return static_cast<int64_t>(flags_.size()); }

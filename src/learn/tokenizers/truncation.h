@@ -14,7 +14,7 @@ namespace hone {
 
 enum class Truncation {
   do_not_truncate,
-  // Cuts the longer text of a pair; if that is not enough, both texts to about half of the length.
+  // Cuts the longer text of a pair. If that is not enough, cuts both texts to about half of the length.
   longest_first,
   only_first,   // cuts only the first text
   only_second,  // cuts only the second text
@@ -33,9 +33,9 @@ struct KeptLengths {
   int64_t first = 0, second = 0;
 };
 // Computes how many tokens stay. `first` and `second` are the numbers of tokens without special tokens; `second` is
-// none for a single text. `special` is the number of special tokens. Errors: H2008 the strategy cannot reach the
-// length. Hugging Face tokenizers raises an error too, except if the special tokens alone are too many: it then
-// returns too many tokens.
+// none for a single text. `special` is the number of special tokens. Errors: H2008 the strategy cannot reach
+// max_length. Hugging Face tokenizers raises an error too, with one exception: if the special tokens alone are more
+// than max_length, it returns more tokens than max_length.
 Result<KeptLengths> kept_lengths(int64_t first, std::optional<int64_t> second, int64_t special,
                                  const TruncateOptions& options);
 

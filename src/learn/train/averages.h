@@ -1,7 +1,7 @@
 // Averages of the weights over the steps, which some optimizers and --ema_decay keep as states (kAverageState).
-// Evaluations and saved models use the averages instead of the weights. For that time the two exchange their values,
-// bit for bit, and change back afterwards. A checkpoint is written while they are exchanged: its weights are the
-// averages, and its states kAverageState are the weights of training.
+// Evaluations and saved models use the averages instead of the weights. Before an evaluation or a save, the weights and
+// the averages exchange their values, bit for bit; afterwards they exchange them again. A checkpoint is written while
+// they are exchanged: its weights are the averages, and its states kAverageState are the weights of training.
 #pragma once
 
 #include <string>
@@ -13,14 +13,15 @@ namespace hone {
 
 class WeightAverages {
  public:
-  // Finds the averages of these weights among the states of the session; there may be none. The session must outlive
-  // this object.
+  // Finds the averages of these weights among the states of the session. A weight may have no average. The session must
+  // outlive this object.
   void attach(Session& session, const std::vector<std::string>& weights);
-  bool any() const { return !weights_.empty(); }  // some weight has an average
+  bool any() const { return !weights_.empty(); }  // true: at least one weight has an average
 
   // Whether weights and averages are exchanged now.
   bool in_use() const { return in_use_; }
-  // Call this after the weights were read from a saved model or a checkpoint, in which they are exchanged.
+  // Call this after the states were read from a saved model or a checkpoint, which has them in exchanged form. Makes
+  // in_use() true.
   void were_loaded() { in_use_ = true; }
   // Exchanges the values of weights and averages. Errors: those of the session's reads and writes.
   Status exchange();
@@ -28,7 +29,7 @@ class WeightAverages {
  private:
   Session* session_ = nullptr;
   std::vector<std::string> weights_;
-  std::vector<std::byte> one_, other_;  // a block of the weight, a block of the average
+  std::vector<std::byte> one_, other_;  // one_: a block of a weight; other_: a block of its average
   bool in_use_ = false;
 };
 

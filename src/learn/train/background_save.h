@@ -14,20 +14,22 @@ namespace hone {
 
 class BackgroundSave {
  public:
-  // Writes the checkpoint. It must call `all_read` when it no longer needs the states of the session.
+  // A function that writes the checkpoint. It must call `all_read` as soon as it no longer reads the states of the
+  // session.
   using Job = std::function<Status(const std::function<void()>& all_read)>;
-  // Starts the job on a new thread.
+  // Starts the job on a new thread, and returns at once.
   explicit BackgroundSave(Job job);
   ~BackgroundSave();  // waits for the end of the job
   BackgroundSave(const BackgroundSave&) = delete;
 
-  // Waits until the job has called `all_read` or has ended. Steps may change the states afterwards.
+  // Waits until the job has called `all_read` or has ended. Call this before a step changes the states of the session.
   void wait_until_read();
-  bool ended();  // the job has ended
-  // Waits for the end of the job. Returns its result, or throws the exception that it threw. Call it at most once.
+  bool ended();  // true: the job has ended
+  // Waits for the end of the job and returns its result. If the job threw an exception, throws it. Call this at most
+  // once.
   Status wait();
 
-  double waited_seconds() const { return waited_; }  // total time in wait_until_read()
+  double waited_seconds() const { return waited_; }  // total time that wait_until_read() has waited
 
  private:
   std::mutex mutex_;

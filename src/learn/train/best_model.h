@@ -1,4 +1,4 @@
-// Compares evaluations to find the best model, and checks that the settings allow it, by the rules of Transformers'
+// Compares evaluations to find the best model, and checks the settings that this needs, by the rules of Transformers'
 // TrainingArguments and Trainer.
 #pragma once
 
@@ -19,8 +19,9 @@ struct BestMetric {
   }
 };
 
-// The metric from metric_for_best_model and greater_is_better. Their defaults: "loss" if the settings need a best
-// model; greater is better unless the name ends in "loss". nullopt: evaluations are not compared.
+// The metric that the settings give. Its name is metric_for_best_model, by default "loss" if load_best_model_at_end is
+// set or save_strategy is "best". If greater_is_better is not set, greater is better unless the name ends in "loss".
+// nullopt: there is no metric, and evaluations are not compared.
 std::optional<BestMetric> best_metric_of(const TrainSettings& s);
 // The value of the metric in an evaluation's metrics, with or without the prefix "eval_". Errors: H2411 the evaluation
 // does not have this metric.
@@ -28,14 +29,14 @@ Result<double> value_of(const BestMetric& metric, const OrderedJson& metrics);
 
 // The best evaluation so far.
 struct BestModel {
-  std::optional<double> metric;  // its value; nullopt: nothing was evaluated
-  int64_t step = 0;              // the step after which it was made
-  int64_t checkpoint_step = 0;   // the best step that has a checkpoint; 0: none
+  std::optional<double> metric;  // its value of the metric; nullopt: no evaluation was compared yet
+  int64_t step = 0;              // number of optimizer steps done at this evaluation
+  int64_t checkpoint_step = 0;   // the step of the best checkpoint that is saved; 0: none
 };
 
-// H2410 if settings do not fit together: load_best_model_at_end needs evaluations and checkpoints at the same steps;
-// early stopping needs a metric; early stopping, save_strategy best and reduce_lr_on_plateau need evaluations during
-// training.
+// Returns H2410 if settings do not fit together. load_best_model_at_end needs a checkpoint only at steps with an
+// evaluation, or save_strategy "best". Early stopping needs a metric. Early stopping, save_strategy "best" and the
+// schedule reduce_lr_on_plateau need evaluations during training.
 Status check_strategies(const TrainSettings& s);
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// Inserts collectives (messages between ranks) into a program so that they run while other nodes compute: each starts
-// as soon as its operands are computed. Collectives start in the order in which they were added.
+// Inserts collectives (messages between ranks) into a program so that they run while other nodes compute. A collective
+// starts as soon as its operands are computed and the collectives that were added before it have started.
 //
 //   Exchanges exchanges(program);
 //   exchanges.add(operands, [&] { sums = ops::all_reduce(b, operands, share); },
@@ -19,12 +19,14 @@ class Exchanges {
   // `program` must already have all nodes that compute operands of the collectives.
   explicit Exchanges(Program& program);
 
-  // Adds a collective. `operands`: its operands. `start` appends the nodes that start it to the program. `after`
-  // appends the nodes that wait for it and use its results. add() calls both before it returns.
+  // Adds a collective. `operands`: its operands. `start` must append the nodes that start the collective to the
+  // program; `after` must append the nodes that wait for it and use its results. add() calls `start`, then `after`, and
+  // takes their nodes out of the program until put_in_place().
   void add(const Values& operands, FunctionRef<void()> start, FunctionRef<void()> after);
 
-  // Moves the nodes of all collectives to their places in the program. Nodes that the caller appended otherwise come
-  // last. At most two collectives run at the same time.
+  // Inserts the nodes of all collectives at their places in the program. At most two collectives run at the same time:
+  // before a third one starts, the program waits for the first. Nodes that were appended to the program after the
+  // constructor, except those of collectives, come last. Call it once, after the last add().
   void put_in_place();
 
  private:

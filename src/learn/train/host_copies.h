@@ -1,13 +1,14 @@
 // In-memory checkpoints: copies of a run's state in the memory of its hosts, from which the run continues after a
-// crash. Each rank writes its part of the state into a folder in the memory of its host, which the launcher created
-// (run_copies.h). While the next steps run, ranks of other hosts copy that part over the network and keep it too, so
-// the state survives the loss of a host. All ranks make the same calls in the same order.
+// crash. Each rank writes its part of the state into a folder in the memory of its host; the launcher created that
+// folder (run_copies.h). While the next steps run, ranks of other hosts copy the part over the network into the memory
+// of their hosts, so the state survives the loss of a host. All ranks make the same calls in the same order.
 //
 //   <memory>/<epoch>-<rank>-of-<ranks>/checkpoint-<step>   the part of one rank; it is complete or does not exist
 //
-// <epoch> is the number of the membership: the launcher increases it each time it starts the ranks again. The parts of
-// all ranks of one membership and one step are a set. A set can be used only if each of its parts is in the memory of
-// some host. An older set is deleted after a newer set is on all hosts that keep its parts.
+// A membership is the ranks of the run from one start by the launcher to the next. <epoch> is the number of the
+// membership: the launcher increases it each time it starts the ranks again. The parts of all ranks of one membership
+// and one step are a set. A set can be used only if each of its parts is in the memory of some host. An older set is
+// deleted when all hosts that must keep parts of a newer set have them.
 #pragma once
 
 #include <map>
@@ -44,33 +45,34 @@ struct CopySet {
   std::vector<int> holders;  // for each part, a rank of the present membership on whose host it is
 };
 
-// The newest complete set; nullopt: none. held[r]: the parts in the memory of the host of the present rank r. Only sets
-// count whose first part is on the host of rank 0: this host cannot be lost, because it runs the control plane.
+// The newest set that can be used; nullopt: none. held[r]: the parts in the memory of the host of rank r of the present
+// membership. A set counts only if its first part is on the host of rank 0, because the run cannot continue without
+// that host: it runs the control plane.
 std::optional<CopySet> newest_copy_set(const std::vector<std::vector<CopyPart>>& held);
 
-// The ranks whose parts `rank` copies to its host: ranks of the `copies` hosts before its own, cyclically. The ranks
-// of a host divide this work. `hosts`: the host of each rank.
+// The ranks whose parts `rank` copies to its host. A host copies the parts of the `copies` hosts before it, where the
+// last host is before the first one; the ranks of the host divide this work. `hosts`: the host of each rank.
 std::vector<int> copied_ranks(const std::vector<std::string>& hosts, int rank, int64_t copies);
 
 struct CopyOptions {
   std::string memory;  // the memory folder of this host; "": none
   // The address of this host for other hosts; "": there are no other hosts.
   std::string address = {};
-  std::string token = {};  // the secret with which ranks read each other's parts
+  std::string token = {};  // the secret that a rank must send to read parts of other hosts
   int64_t hosts = 0;  // number of hosts that keep each part; 0: the default of hosts_of_copies()
 };
 
 class HostCopies {
  public:
-  // Meets the other hosts and finds the parts in their memory. Null: some host has no memory folder. `ranks` must
-  // outlive the result. Errors: those of the ranks and of PeerServer::open().
+  // Exchanges addresses with the other hosts and finds the parts in their memory. Returns null if a host has no memory
+  // folder. `ranks` must outlive the result. Errors: those of the messages between ranks and of PeerServer::open().
   static Result<std::shared_ptr<HostCopies>> open(RunRanks& ranks, CopyOptions options);
-  // Opens the copies of a run with these settings. Null also if --memory_save_steps is 0.
+  // As above, for a run with these settings. Returns null also if --memory_save_steps is 0.
   static Result<std::shared_ptr<HostCopies>> open(const TrainSettings& s);
   ~HostCopies();
   HostCopies(const HostCopies&) = delete;
 
-  // The set to continue from: the newest one when this object was opened. nullopt: there was none.
+  // The set to continue from: the newest one that could be used when this object was opened. nullopt: there was none.
   const std::optional<CopySet>& newest() const { return newest_; }
   // The path of the first part of newest(), on the host of rank 0. newest() must be set.
   std::string newest_path() const { return memory_ + "/" + newest_->first.path(); }
@@ -82,14 +84,16 @@ class HostCopies {
   std::string own_folder() const {
     return memory_ + "/" + part_of(ranks_.share().rank, 0).folder();
   }
-  // Starts copying the parts of `step` to the other hosts, in the background. Call it after all ranks have written
-  // their parts. If parts stay on one host only, deletes older copies at once.
+  // Starts copying the parts of `step` from other hosts to this host, in the background. Call it after all ranks have
+  // written their parts. If each part stays only on the host of its rank, deletes older sets at once and copies
+  // nothing.
   Status spread(int64_t step);
-  // Waits until the copies that spread() started are complete, and deletes older ones. If copying failed, warns and
-  // deletes the new copies instead. Does nothing if spread() was not called. False: the memory of a host is full.
-  // Errors: a rank is lost.
+  // Waits until the copies that spread() started are complete on all hosts, and deletes older sets. If copying failed
+  // on a host, warns and deletes the parts and copies of the new set instead. Returns false if it failed because the
+  // memory of a host is full. Does nothing and returns true if no copies were started since the last call. Errors: a
+  // rank is lost; parts cannot be deleted.
   Result<bool> settle();
-  // Deletes all copies in the memory of all hosts. All ranks call it.
+  // Deletes all parts and copies in the memory of all hosts. All ranks call it.
   Status drop();
 
  private:

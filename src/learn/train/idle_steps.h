@@ -5,17 +5,18 @@
 
 namespace hone {
 
-// Values of --allow.
+// Values of --allow that turn off a check.
 inline constexpr const char *kAllowZeroLoss = "zero_loss", *kAllowNoLabels = "no_labels",
                             *kAllowSpecialTokens = "special_tokens";
 
-// Counts the steps in a row that taught nothing.
+// Counts successive steps from which the model learns nothing.
 class IdleSteps {
  public:
-  // Adds a step. `loss`: its loss; nullopt: the step had no label. `step`: its number, for the message. `total`:
-  // number of steps of the run. H2428 if the last kMost steps, or all steps of a shorter run, had loss 0 or had no
-  // label, and --allow does not name this reason. A run is refused only after at least kLeastZero steps with loss 0,
-  // or kLeastUnlabelled steps without labels: random masks may leave a few steps without labels.
+  // Adds a step. `loss`: its loss; nullopt: the step had no label. `step`: its number, for the message. `total`: number
+  // of steps of the run. Returns H2428 in two cases: the last n steps all had the loss 0, and --allow does not name
+  // "zero_loss"; or the last n steps all had no label, and --allow does not name "no_labels". n is `total`, but at most
+  // kMost. It is at least kLeastZero for the loss, and at least kLeastUnlabelled for labels, because random masks may
+  // leave a few steps without labels.
   Status add(const TrainSettings& s, std::optional<double> loss, int64_t step, int64_t total);
   static constexpr int64_t kLeastZero = 2, kLeastUnlabelled = 5, kMost = 10;
 

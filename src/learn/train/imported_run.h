@@ -7,12 +7,12 @@
 
 namespace hone {
 
-// Renames the tensors of the checkpoint `from` to the names that this run uses. Tensors that the checkpoint does not
-// have stay missing. All names of weights in the checkpoint may have one common prefix, such as "model." of a
-// Lightning module. `checkpoint`: its path, for messages. `states`: names of this run's optimizer states. Warns if
-// arguments of the optimizer or the number of steps differ. Does nothing if hone wrote the checkpoint. Errors: H2405
-// the checkpoint's optimizer has states that this run's optimizer does not have, or numbers its weights in an unknown
-// way.
+// Renames the tensors of the checkpoint `from` to the names that this run uses. Does nothing if hone wrote the
+// checkpoint. Tensors that the checkpoint does not have stay missing. The names of the weights in the checkpoint may
+// have a common prefix, such as "model." of a Lightning module. `checkpoint`: its path, for messages. `states`: names
+// of this run's optimizer states. Warns if arguments of the optimizer or the number of steps differ. Errors: H2405 the
+// checkpoint's optimizer has states that this run's optimizer does not have, or it numbers its weights in an unknown
+// order.
 Status settle_import(ResumeState& from, const std::string& checkpoint, const TrainSettings& s,
                      TrainTask& task, const std::vector<std::string>& states);
 

@@ -1,4 +1,4 @@
-// Images, texts and vectors for the log of a run, beside its numbers.
+// Images, texts and vectors for the log of a run, in addition to its numbers.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct LoggedText {
 struct LoggedEmbeddings {
   int64_t width = 0;                             // floats of a row's embedding
   std::vector<float> values;                     // [rows, width]
-  std::vector<std::string> columns;              // names of the labels, at least two
+  std::vector<std::string> columns;              // names of the columns of labels, at least two
   std::vector<std::vector<std::string>> labels;  // [rows][columns]
   // Bytes of a PNG file: a square grid with the image of each row, row by row from the left.
   std::string sprite;

@@ -1,6 +1,7 @@
-// A learning rate that follows evaluations: PyTorch's ReduceLROnPlateau (--lr_scheduler_type reduce_lr_on_plateau).
-// After more than `patience` evaluations in a row that are not better than the best one by more than `threshold`, the
-// rate is multiplied by `factor`.
+// A learning rate that follows evaluations: PyTorch's ReduceLROnPlateau (--lr_scheduler_type reduce_lr_on_plateau). An
+// evaluation improves if it is better than the best earlier one by more than `threshold`. After more than `patience`
+// evaluations in a row that do not improve, the rate is multiplied by `factor`. patience, threshold and factor are
+// arguments in --lr_scheduler_kwargs.
 #pragma once
 
 #include <optional>
@@ -19,8 +20,8 @@ class Plateau {
   // Call this after each evaluation. `metric`: value of the metric that compares evaluations.
   void evaluated(double metric);
 
-  // The state for a checkpoint. restore() does nothing for null, and throws Json::exception for a value that state()
-  // did not write.
+  // The state for a checkpoint. restore() sets it; it does nothing if the state is null, and throws Json::exception if
+  // the value is not a result of state().
   Json state() const;
   void restore(const Json& state);
 
@@ -32,7 +33,8 @@ class Plateau {
   int64_t patience_, cooldown_;
   double rate_;
   std::optional<double> best_;
-  // Evaluations in a row without an improvement; evaluations until they are counted again (cooldown).
+  // bad_in_row_: evaluations in a row that did not improve. cooling_: the number of next evaluations that are not
+  // counted in bad_in_row_, after the rate was lowered (cooldown).
   int64_t bad_in_row_ = 0, cooling_ = 0;
 };
 

@@ -23,12 +23,13 @@ class Backend;  // engine/device/backend.h
 class RunRanks {
  public:
   RunRanks();  // a run of one rank
-  // A run whose only present rank is this one. world.full_ranks may be larger, while other machines are missing.
+  // A run in which this rank is the only one at present. world.full_ranks is above 1 if other machines are missing.
   explicit RunRanks(const World& world);
   // A rank of a run that is only planned: it sends no messages. `local_ranks`: ranks on one host.
   RunRanks(const Share& share, int64_t local_ranks);
-  // A rank of a run on several ranks. `messages`: for short messages. `group`: for tensors. `control`: the control
-  // plane, which gets the progress of collectives and host work; may be null. All three must outlive this object.
+  // A rank of a run on several ranks. `messages`: sends short messages if `control` is null. `group`: sends tensors.
+  // `control`: the control plane; it sends short messages, and gets the progress of collectives and host work; null:
+  // the run has none. All three must outlive this object.
   RunRanks(const World& world, KeyValues& messages, Group& group, ControlClient* control = nullptr);
   RunRanks(const RunRanks&) = delete;
   ~RunRanks();
@@ -39,12 +40,13 @@ class RunRanks {
   // tensor().rank.
   Share data() const { return {share_.rank / tensor_ranks_, share_.ranks / tensor_ranks_}; }
   Share tensor() const { return {share_.rank % tensor_ranks_, tensor_ranks_}; }
-  // This rank among the ranks that each have a part of the weights: the axis `tensor`. With --split_invariant the axis
-  // `tensor` divides rows of products instead of weights: the result is then one rank.
+  // This rank's place among the ranks that each have a part of the weights: the ranks of the axis `tensor`. With
+  // --split_invariant the axis `tensor` divides the rows of matrix products instead of the weights; the result is then
+  // rank 0 of 1.
   Share parts() const { return cuts_over_all_ ? Share{} : tensor(); }
   // The ranks of the axis `data` form groups of consecutive ranks; the ranks of a group divide the states, and each
-  // group has all states (--mics_shard_size). shard(): this rank in its group. replica(): its group among the groups.
-  // With --split_invariant and an axis `tensor`, all ranks of the run are one group.
+  // group has all states (--mics_shard_size). shard(): the place of this rank in its group. replica(): the place of its
+  // group among the groups. With --split_invariant and an axis `tensor`, all ranks of the run are one group.
   Share shard() const {
     if (cuts_over_all_) return share_;
     const int64_t n = shard_ranks_ > 0 ? shard_ranks_ : data().ranks;
@@ -55,18 +57,20 @@ class RunRanks {
     const Share all = data(), own = shard();
     return {all.rank / own.ranks, all.ranks / own.ranks};
   }
-  // Sets the size of the axis `tensor`, which must divide the number of ranks. cuts_over_all: with --split_invariant;
-  // see parts() and shard().
+  // Sets the size of the axis `tensor`, which must divide the number of ranks. cuts_over_all: true with
+  // --split_invariant; see parts() and shard().
   void set_tensor_ranks(int64_t ranks, bool cuts_over_all = false) {
     tensor_ranks_ = ranks;
     cuts_over_all_ = cuts_over_all && ranks > 1;
   }
-  // Sets the number of ranks of such a group, which must divide data().ranks. 0: all of them are one group.
+  // Sets the number of ranks of a group of shard(), which must divide data().ranks. 0: all ranks of the axis `data` are
+  // one group.
   void set_shard_ranks(int64_t ranks) { shard_ranks_ = ranks; }
-  // The number of ranks when no machine is missing. It decides the rows of a step. It is larger than share().ranks
-  // while machines are missing.
+  // The number of ranks when no machine is missing, which decides the number of rows of a step. It is larger than
+  // share().ranks while machines are missing.
   int64_t full_ranks() const { return full_ranks_; }
-  // Number of the membership, from 1. A number above 1 means that the run continues after a crash.
+  // The number of the membership, from 1: the launcher increases it each time it starts the ranks again. So a number
+  // above 1 means that the run continues after a crash.
   int64_t epoch() const { return epoch_; }
   bool alone() const { return share_.alone(); }    // there is no other rank
   bool leads() const { return share_.rank == 0; }  // this is rank 0
@@ -76,32 +80,36 @@ class RunRanks {
   void set_address(std::string address) { address_ = std::move(address); }
   int64_t local_ranks() const { return local_ranks_; }  // number of ranks on this host
   Group* group() const { return group_; }               // null: there is no other rank
-  // For ranks that are threads of one process: their devices run each program with collectives together, so all of them
-  // must run it in the same shape. set_backend() stores the backend of this rank's device. take_backend() returns it
-  // once; afterwards, or if none was stored, null.
+  // For ranks that are threads of one process. Their devices run each program with collectives together, so all ranks
+  // must run it in the same shape. set_backend() stores the backend of this rank's device. The first take_backend()
+  // after it returns this backend; other calls return null.
   void set_backend(std::unique_ptr<Backend> backend);
   std::unique_ptr<Backend> take_backend();
-  bool in_one_process() const { return in_one_process_; }  // set_backend() was called
+  bool in_one_process() const { return in_one_process_; }  // true: set_backend() was called
   ControlClient* control() const { return control_; }      // for HostWork; may be null
 
-  // Returns the values of all ranks, by rank. `what`: description of the value, for messages. The values go over the
-  // control plane, which waits for a slow rank as long as the rank is alive. Errors: those of the control plane.
+  // Returns the value `mine` of each rank, by rank. `what`: description of the value, for messages. If there is a
+  // control plane, the values are sent over it; it waits for a slow rank as long as the rank is alive. Errors: those of
+  // the control plane or of the messages.
   Result<std::vector<Json>> gather(std::string_view what, const Json& mine);
-  // Calls `make` on rank 0 and returns its value on all ranks. If `make` fails, all ranks return its Error. Also the
-  // errors of gather().
+  // Calls `make` on rank 0 only, and returns its value on all ranks. Errors: if `make` fails, all ranks return its
+  // Error; those of gather().
   Result<Json> decide(std::string_view what, FunctionRef<Result<Json>()> make);
-  // Returns on all ranks the Error of the lowest rank whose `mine` is an Error; Ok if there is none. Also the errors of
-  // gather().
+  // Returns Ok on all ranks if `mine` is Ok on all ranks. Otherwise all ranks return the Error of the lowest rank that
+  // has one. Errors also: those of gather().
   Status agree(std::string_view what, const Status& mine);
-  // Whether the last Error of decide() or agree() came from another rank.
+  // True: the last Error that decide() or agree() returned came only from another rank.
   bool was_told_error() const { return was_told_error_; }
-  // Requests a stop on all ranks if a signal has requested one on any rank (base/core/held_stop.h).
+  // Requests a stop on all ranks if a signal has requested one on any rank (base/core/held_stop.h). Errors: those of
+  // gather().
   Status share_stops();
 
-  // Tells the control plane that step `step` has ended and took `seconds`. The control plane finds slow ranks by it.
+  // Tells the control plane that step `step` has ended and took `seconds`, so that it can find slow ranks. Does nothing
+  // without a control plane.
   void end_step(int64_t step, double seconds);
 
-  // Returns the bytes of all ranks, by rank; their lengths may differ. They are sent as tensors are, over group().
+  // Returns the bytes `mine` of each rank, by rank; their lengths may differ. They are sent over group(), as tensors
+  // are.
   Result<std::vector<std::string>> gather_bytes(std::string_view mine);
 
  private:
@@ -123,8 +131,9 @@ class RunRanks {
   std::unique_ptr<Watch> watch_;  // null without a control plane
 };
 
-// H2430 if the facts of a rank differ from those of rank 0; the message names the facts. `facts`: a JSON object of
-// names and values for each rank. Its member "host" is the name of the host and is not compared.
+// Returns H2430 if the facts of a rank differ from those of rank 0; the message names the facts that differ. `facts`: a
+// JSON object of names and values for each rank, by rank. Its member "host" is the name of the host and is not
+// compared.
 Status check_equal_facts(const std::vector<Json>& facts);
 
 }  // namespace hone

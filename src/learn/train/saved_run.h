@@ -8,17 +8,18 @@
 
 namespace hone {
 
-// The tensors of a checkpoint. They read the states of the session when they are written, until copy() is called.
+// The tensors of a checkpoint. Their values are read from the states of the session when they are written or, after
+// copy(), from the copy.
 struct SavedTensors {
   std::vector<TensorData> weights, moments;  // moments: optimizer states
 
-  bool host_reads(const Session& s) const;  // the host can read all these states directly
-  // Copies the tensors into `memory`; they are then read from there. `memory` must have copied_bytes() of each and stay
-  // valid.
+  bool host_reads(const Session& s) const;  // true: the host can read all these states directly
+  // Copies the tensors into `memory`, from which they are then written. `memory` must have the sum of copied_bytes() of
+  // all tensors, and must stay valid until they are written.
   Status copy(const Session& s, std::span<std::byte> memory);
 };
 
-// The task's weights and the states named `moments`.
+// The tensors of the task's weights and of the session's states with the names `moments`.
 SavedTensors saved_tensors(TrainTask& task, const std::vector<std::string>& moments);
 
 // The content of a checkpoint, except the files of the model.
@@ -29,15 +30,15 @@ struct SavedRun {
 };
 
 // Writes the checkpoint <folder>/checkpoint-<step> and returns its path. With one rank, calls `all_read` when all
-// tensors have been read. With several ranks, all call this function: each writes some of the files, no rank
-// sends tensors to another, and rank 0 writes the manifest last; `all_read` is not called. Errors: those of the store,
-// on all ranks.
+// tensors have been read. With several ranks, `all_read` is not called, and all ranks must call this function: each
+// writes some of the files, no rank sends tensors to another, and rank 0 writes the manifest last. Errors: those of the
+// store; if one rank fails, all ranks return an Error.
 Result<std::string> write_checkpoint(RunRanks& ranks, const std::string& folder, int64_t step,
                                      TrainTask& task, const SavedRun& saved,
                                      const std::function<void()>& all_read);
-// Writes this rank's part of an in-memory checkpoint (host_copies.h) as <folder>/checkpoint-<step>: the states that
-// only this rank has, and its share of the states that all ranks have. Tensors have their names in the session. Rank 0
-// also writes the other files that are needed to continue. All ranks call it.
+// Writes this rank's part of an in-memory checkpoint (host_copies.h) as <folder>/checkpoint-<step>: the states and
+// parts of states that not all ranks have, and its share of the states that all ranks have. Tensors have their names in
+// the session. Rank 0 also writes the other files that are needed to continue. All ranks call it.
 Status write_part_of_run(RunRanks& ranks, const std::string& folder, int64_t step, TrainTask& task,
                          const SavedRun& saved);
 // Writes the weights of the final model into the folder. If ranks have different parts of the weights, each rank writes

@@ -22,8 +22,8 @@ class Schedule {
   Rate rate_;
 };
 
-// The number of warm-up steps. `warmup_steps`: from 1 on, a number of steps; below 1, a share of all steps.
-// `warmup_ratio`: a share of all steps, used if warmup_steps is 0. Both as in Transformers' TrainingArguments.
+// The number of warm-up steps, as in Transformers' TrainingArguments. `warmup_steps`: at least 1: a number of steps;
+// above 0 and below 1: a share of all steps; 0: `warmup_ratio` is used, which is a share of all steps.
 int64_t resolve_warmup(double warmup_steps, double warmup_ratio, int64_t total_steps);
 
 }  // namespace hone

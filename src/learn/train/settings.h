@@ -30,16 +30,16 @@ struct TrainSettings {
 
   // The ranks of the run, never null. By default one rank; the command sets others.
   std::shared_ptr<RunRanks> ranks;
-  // Rows of a batch of all ranks together, when no machine is missing: per_device_train_batch_size times the ranks with
-  // different rows.
+  // Number of rows of a batch of all ranks together: per_device_train_batch_size times the number of ranks with
+  // different rows when no machine is missing.
   int64_t batch_rows() const;
-  // The most rows of a batch on one rank: per_device_train_batch_size, or more while machines are missing.
+  // The largest number of rows of a batch on one rank: per_device_train_batch_size, or more while machines are missing.
   int64_t rank_rows() const;
 
   // The name of the device to train on: "cpu" with --use_cpu, else --device.
   std::string device_here() const { return use_cpu ? "cpu" : device; }
   bool shuffles() const { return shuffle && train_sampling_strategy == "random"; }
-  // The spaces of offloaded values.
+  // The memory spaces of offloaded values.
   Offload offload() const {
     return {.moments = home_of(offload_optimizer_device),
             .params = home_of(offload_param_device),
@@ -71,11 +71,12 @@ struct TrainSettings {
                             .consecutive_hysteresis = consecutive_hysteresis,
                             .least = min_loss_scale};
   }
-  // The steps between log entries; a value below 1 is a share of all steps. logging_steps if it is set, else a round
-  // number that gives about 50 entries. `total`: steps of the run.
+  // The number of steps between log entries; a value below 1 is a share of all steps. It is logging_steps if that is
+  // set, else a round number that gives about 50 entries. `total`: steps of the run.
   double logging_interval(int64_t total) const;
-  // The steps between evaluations: eval_steps, else logging_steps, else 500. The default does not depend on the length
-  // of the run, because evaluations cost time.
+  // The number of steps between evaluations; a value below 1 is a share of all steps. It is the first of eval_steps and
+  // logging_steps that is set, else 500. The default does not depend on the length of the run, because evaluations cost
+  // time.
   double evaluation_interval() const {
     return eval_steps > 0 ? eval_steps : logging_steps > 0 ? logging_steps : 500;
   }
@@ -87,7 +88,8 @@ struct TrainSettings {
   const std::string& offload_folder() const {
     return offload_optimizer_nvme_path.empty() ? output_dir : offload_optimizer_nvme_path;
   }
-  // The space of a value of --offload_*_device: "none" (the device), "cpu" (the host) or "nvme" (the disk).
+  // The memory space that a value of --offload_*_device names: "none" (the device), "cpu" (the host) or "nvme" (the
+  // disk).
   static Space home_of(const std::string& device) {
     if (device == "none") return Space::device;
     return device == "cpu" ? Space::host : Space::disk;

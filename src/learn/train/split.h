@@ -1,4 +1,5 @@
-// The split of an optimizer step's rows into micro-batches. It decides the order of sums, and so how they are rounded.
+// The split of an optimizer step's rows into micro-batches. It decides the order in which gradients are added, and so
+// how sums are rounded.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +7,7 @@
 namespace hone {
 
 struct Split {
-  int64_t rows = 0;    // rows of a micro-batch; if rows differ in length, of an average micro-batch
+  int64_t rows = 0;    // rows of a micro-batch; if rows differ in length, the mean number of rows
   bool whole = false;  // true: a step is one micro-batch and one program
   bool operator==(const Split&) const = default;
 };

@@ -12,23 +12,24 @@
 
 namespace hone {
 
-// The steps [begin, end) to profile, counted from 0. Empty if both are 0.
+// The steps [begin, end) to profile, counted from 0. Both 0: no steps.
 struct ProfiledSteps {
   int64_t begin = 0, end = 0;
 };
-// The steps of --profile_steps; empty if it is not set. H0202: its value is not BEGIN:END.
+// The steps that --profile_steps gives; no steps if it is not set. Errors: H0202 its value does not have the form
+// BEGIN:END with BEGIN below END.
 Result<ProfiledSteps> profiled_steps(const TrainSettings& s);
 
-// Writes <logdir>/plugins/profile/<YYYY_MM_DD_hh_mm_ss>/<host>.xplane.pb, and <host>.trace.json in the same folder.
-// Returns the path of the first file. `logdir`: a folder or a URL. `steps`: the steps in `profile`. Errors: those of
-// the store.
+// Writes two files into the folder <logdir>/plugins/profile/<YYYY_MM_DD_hh_mm_ss>: <host>.xplane.pb for TensorBoard and
+// <host>.trace.json for Perfetto. Returns the path of the first file. `logdir`: a path or a URL. `steps`: the steps in
+// `profile`. Errors: those of the store.
 Result<std::string> write_profile(const std::string& logdir, const Session& session,
                                   const Profile& profile, std::span<const ProfiledStep> steps);
 
 // Collects the profile of the given steps. Call before_step() and after_step() around every step of the run.
 class StepProfile {
  public:
-  // `folder`: the logdir of write_profile().
+  // `folder`: the argument `logdir` for write_profile().
   explicit StepProfile(std::string folder, ProfiledSteps steps)
       : folder_(std::move(folder)), steps_(steps) {}
 

@@ -1,5 +1,5 @@
-// The training loop: optimizer steps, logging, evaluation, checkpoints, resume. It works for every task: the interface
-// TrainTask gives it the steps, the metrics and the files of the model.
+// The training loop: optimizer steps, logging, evaluation, checkpoints, resume. It is the same for every task: the
+// interface TrainTask gives it the steps, the metrics and the files of the model.
 //
 // With several ranks, each rank has a Trainer, and all of them make the same decisions: a decision depends only on
 // values that are equal on all ranks, or rank 0 makes it for all. Only rank 0 writes logs, results and the model; all
@@ -39,13 +39,14 @@ class HostCopies;
 // The results of one optimizer step, of all ranks together.
 struct StepSums {
   double loss = 0;  // mean over the step's label tokens (or rows), without the loss scale
-  // Tokens on the first axis (source tokens, if there are targets); rows.
+  // tokens: number of tokens on the first axis (the source tokens, if rows have a target). rows: number of rows.
   int64_t tokens = 0, rows = 0;
-  int64_t all_tokens = 0;       // tokens on all axes
+  int64_t all_tokens = 0;       // number of tokens on all axes
   double grad_norm = 0;         // norm of all gradients before clipping, without the loss scale
   double data_seconds = 0;      // time that the step waited for its rows
-  bool without_labels = false;  // the step has no label, so nothing to learn
-  // A stop request came before the last micro-batch. The step did not update the weights, and the sums are incomplete.
+  bool without_labels = false;  // true: the step has no label, so nothing to learn
+  // True: a stop request came before the last micro-batch. The step did not update the weights, and the other members
+  // are incomplete.
   bool stopped = false;
 
   bool finite() const { return std::isfinite(loss) && std::isfinite(grad_norm); }
@@ -54,7 +55,7 @@ struct StepSums {
 // Arguments of an update besides its gradients.
 struct StepUpdate {
   double rate = 0;        // learning rate
-  int64_t number = 1;     // number of the update, from 1; skipped steps are not counted
+  int64_t number = 1;     // number of the update, from 1; steps that were skipped do not count
   double loss_scale = 1;  // factor of the loss during the step; 1: none
 };
 
@@ -76,15 +77,16 @@ class TrainTask {
   virtual int64_t train_rows() const = 0;
 
   // Runs optimizer step `step` (from 0): forward and backward of every micro-batch, and the update. The update changes
-  // nothing unless loss and norm are finite. If a stop is requested, returns between two micro-batches, before the
-  // update, with StepSums::stopped.
+  // nothing unless loss and norm are finite. If a stop is requested, the step may end between two micro-batches, before
+  // the update; StepSums::stopped is then true.
   virtual Result<StepSums> take_step(int64_t step, const StepUpdate& update) = 0;
-  // Repeats the step that take_step() ran last, which must have changed nothing, and checks every value.
+  // Repeats the last call of take_step() with the same arguments, and checks every value. Call it only if that step
+  // changed nothing, because its loss or norm was not finite.
   virtual Result<NotFiniteStep> why_not_finite(int64_t step, const StepUpdate& update) = 0;
 
-  virtual bool can_evaluate() const = 0;  // there are rows to evaluate
+  virtual bool can_evaluate() const = 0;  // true: there are rows to evaluate
   // Evaluates and returns the metrics without the prefix "eval_": loss, accuracy, ..., and the number of rows as
-  // "samples". An empty object if a stop was requested before the end.
+  // "samples". Returns an empty object if a stop was requested before the end.
   virtual Result<OrderedJson> evaluate() = 0;
   // The task's own values for the log, of the steps since the last call. All ranks call it.
   virtual Result<OrderedJson> logged() { return OrderedJson::object(); }
@@ -93,27 +95,28 @@ class TrainTask {
 
   // Writes the model's files except the weights, such as config and tokenizer, into a folder.
   virtual Status save_model_files(const std::string& folder) = 0;
-  // Writes the files of the final model, and returns the tensors of its weights from those of the session. They may
-  // differ from those of a checkpoint: an adapter may be saved in another form.
+  // For the final model instead of a checkpoint, whose form may differ: an adapter may be saved in another form.
+  // save_finished_files() writes the files except the weights into a folder. finished_tensors() returns the tensors to
+  // save, made from the tensors `weights` of the session.
   virtual Status save_finished_files(const std::string& folder) { return save_model_files(folder); }
   virtual std::vector<TensorData> finished_tensors(std::vector<TensorData> weights) {
     return weights;
   }
   // Names of the weights to save, which are states of the session. The Trainer writes them.
   virtual std::vector<std::string> weight_names() const = 0;
-  // Name of their file without its extension: "model" gives model.safetensors.
+  // Name of the file of the weights without its extension: "model" gives model.safetensors.
   virtual std::string weights_stem() const { return "model"; }
-  // A second name under which a saved model has this weight again; "": none.
+  // A second name under which a saved model has the weight with this name too; "": none.
   virtual std::string second_name(const std::string&) const { return ""; }
   // The name of this weight in a saved model.
   virtual std::string saved_name(const std::string& name) const { return name; }
-  // Other tensors to write unchanged into a saved model.
+  // Tensors that are not states of the session, to write unchanged into a saved model.
   virtual Result<std::vector<TensorData>> other_tensors() const {
     return std::vector<TensorData>{};
   }
   // Floating-point operations of a step, counted as Transformers counts total_flos.
   virtual double flops_of_step(const StepSums& sums) const = 0;
-  // By name of a weight: the names that other programs may give it in a checkpoint, the most likely first.
+  // For each weight, by its name: the names that other programs may give it in a checkpoint, the most likely one first.
   virtual std::map<std::string, std::vector<std::string>> other_names() const { return {}; }
   struct NumberedWeight {
     std::string name;
@@ -121,16 +124,16 @@ class TrainTask {
   };
   // The trained weights in the order in which PyTorch's optimizers number them; nullopt: the order is unknown.
   virtual std::optional<std::vector<NumberedWeight>> numbered_weights() const { return {}; }
-  // The place of the next step's rows in streamed data, to save in a checkpoint. Null if the rows of a step follow from
-  // its number.
+  // The place of the next step's rows in streamed data, to save in a checkpoint. Null: the data are not streamed, and
+  // the rows of a step follow from its number.
   virtual Json data_place() const { return nullptr; }
-  // Continues streamed data at a place from data_place(). `name`: the checkpoint, for messages.
+  // Continues streamed data at `place`, an earlier result of data_place(). `name`: the checkpoint, for messages.
   virtual Status seek(const Json& place, const std::string& name) {
     (void)place, (void)name;
     return Ok{};
   }
-  // Memory for a copy of all states that a checkpoint saves (copied_bytes() of each). The checkpoint is written from
-  // the copy while steps change the states. Empty: no copy is made.
+  // Memory for a copy of all states that a checkpoint saves (the sum of copied_bytes() of the states). The checkpoint
+  // is written from the copy while steps change the states. Empty: no copy is made.
   virtual std::span<std::byte> save_copy() { return {}; }
   // The facts that decide the results of the run (ledger.h). They are compared when the run is resumed.
   virtual Json fingerprint() const = 0;
@@ -140,21 +143,21 @@ class TrainTask {
 struct TrainStart {
   std::string checkpoint;      // the checkpoint to resume from; "": a new run
   std::optional<Split> split;  // the split that the checkpoint has; nullopt: none
-  // The output folder holds a run that ended. `checkpoint` is then its newest checkpoint, "" if it has none.
+  // True: the output folder has a run that ended. `checkpoint` is then its newest checkpoint, "" if it has none.
   bool finished = false;
   Json ended;  // the fingerprint of the run that ended; null: none
-  // Checkpoints of an earlier run, to delete when training starts.
+  // Paths of checkpoints of an earlier run, to delete when training starts.
   std::vector<std::string> discard;
-  std::shared_ptr<RunLock> lock;       // the lock of the output folder; only on rank 0
+  std::shared_ptr<RunLock> lock;       // the lock of the output folder; null on ranks other than 0
   std::shared_ptr<HostCopies> copies;  // in-memory checkpoints (host_copies.h); null: none are made
-  bool in_memory = false;              // `checkpoint` is an in-memory checkpoint
+  bool in_memory = false;              // true: `checkpoint` is an in-memory checkpoint
 };
 
 struct TrainOutcome {
   OrderedJson metrics;       // train_loss, train_runtime, ...
   int stopped_by = 0;        // number of the signal that ended the run early; 0: none
-  bool out_of_time = false;  // limit_seconds() ended the run early
-  int64_t steps_done = 0;    // steps of this call of train()
+  bool out_of_time = false;  // true: limit_seconds() ended the run early
+  int64_t steps_done = 0;    // number of steps that this call of train() ran
 };
 
 class StepProfile;
@@ -164,55 +167,58 @@ class Trainer {
   // Settings and task must outlive the trainer.
   Trainer(const TrainSettings& settings, TrainTask& task, Schedule schedule);
 
-  // Finds the checkpoint to start from. Locks the output folder and repairs what a killed process left in it. Errors:
-  // H2410 settings do not fit together; H2403 the folder holds other files, or another process trains into it; H2408
-  // there is no checkpoint and --resume_from_checkpoint requires one; those of learn/checkpoint.
+  // Finds the checkpoint to start from. Locks the output folder, and completes or removes unfinished files of a killed
+  // process in it. Errors: H2410 settings do not fit together; H2403 the folder has files that are not those of a run,
+  // or another process trains into it; H2408 there is no checkpoint and --resume_from_checkpoint requires one; those of
+  // learn/checkpoint.
   static Result<TrainStart> find_start(const TrainSettings& settings);
 
-  // Limits the time of training, counted from this call: training stops, as after a signal, before a step that would
-  // end later. At least one step runs.
+  // Limits the time of training to `seconds` after this call. Training ends early, with a checkpoint as after a signal,
+  // before the first step that would end later if it took as long as the step before. At least one step runs.
   void limit_seconds(double seconds, Clock& clock = system_clock());
 
   void add_callback(std::unique_ptr<TrainCallback> c) { callbacks_.push_back(std::move(c)); }
 
-  // Restores weights, optimizer states, place in the data and log from the checkpoint, if there is one. True: the run
-  // had ended before, perhaps by early stopping, and nothing is left to train. Errors: H2403 a run with other
-  // settings, or of more steps, ended in the folder; H2405 the newest checkpoint is of other rows or another model and
-  // --resume_from_checkpoint does not name it, or it has no optimizer state. H2405 comes before weights are loaded.
+  // Restores weights, optimizer states, place in the data and log from the checkpoint, if there is one. Returns true if
+  // the run had ended before, perhaps by early stopping, and nothing is left to train. Errors: H2403 the run that ended
+  // in the folder had different settings or more steps; H2405 the newest checkpoint has no optimizer state, or it
+  // belongs to different rows or a different model and --resume_from_checkpoint does not name it. H2405 is returned
+  // before weights are loaded.
   Result<bool> begin(const TrainStart& start);
 
-  // Trains to the last step, then saves the model and trainer_state.json into output_dir; with
-  // --load_best_model_at_end, the best model. If a signal or limit_seconds() ends training early, saves a checkpoint
-  // and no model. Errors: H2406 a loss or gradient is not finite; H2411 an evaluation does not have the metric for the
-  // best model; H2428 the run learns nothing; H2429 the output folder disappeared; those of the task and the
-  // callbacks. A read that a stop request interrupts (H0109) counts as the stop, not as an error; so in evaluate()
-  // too.
+  // Trains to the last step, then saves the model and trainer_state.json into output_dir. With --load_best_model_at_end
+  // the saved model is the best one, else the last one. If a signal or limit_seconds() ends training early, saves a
+  // checkpoint and no model. Errors: H2406 a loss or gradient is not finite; H2411 an evaluation does not have the
+  // metric for the best model; H2428 the run learns nothing; H2429 the output folder disappeared; those of the task and
+  // the callbacks. If a stop request interrupts a read (H0109), train() and evaluate() act on the stop request and do
+  // not return H0109.
   Result<TrainOutcome> train();
 
   // Evaluates, adds the metrics to the log, and returns them with the prefix "eval_". If a stop was requested before
   // the end, returns an empty object and adds nothing to the log.
   Result<OrderedJson> evaluate();
 
-  // The training metrics of a run that had ended before (begin() returned true), from train_results.json; null if that
-  // file no longer exists.
+  // If begin() returned true: the training metrics of the run that had ended, from train_results.json; null: that file
+  // no longer exists.
   OrderedJson ended_metrics() const;
-  // Loads the weights of the model in the output folder, to evaluate it or to predict with it.
+  // If begin() returned true: loads the weights of the model in the output folder, to evaluate it or to predict with
+  // it.
   Status load_ended();
 
-  // Writes <which>_results.json, such as train_results.json, and adds the metrics to all_results.json. Only rank 0
-  // writes.
+  // Writes <which>_results.json into the output folder, such as train_results.json for "train", and adds the metrics to
+  // all_results.json. Only rank 0 writes.
   Status write_results(const std::string& which, const OrderedJson& metrics);
   Status write_state();  // writes trainer_state.json; only rank 0 writes
-  // Marks the output folder as finished. H2429 the folder disappeared.
+  // Marks the run in the output folder as ended. Errors: H2429 the folder disappeared.
   Status finish();
 
  private:
   static Result<TrainStart> find_in_folder(const TrainSettings& settings, const HostCopies* copies);
   Result<ResumeState> open_verified(const std::string& checkpoint) const;
   Status resume(const TrainStart& start);
-  // `in_memory`: weights in the checkpoint have the session's names, not those of a saved model.
+  // `in_memory`: true: weights in the checkpoint have the session's names; false: those of a saved model.
   Status load_states(const ResumeState& from, const std::string& checkpoint, bool in_memory);
-  // Restores everything except tensors. H2405: the state cannot be read.
+  // Restores everything except tensors. Errors: H2405 the state cannot be read.
   Status restore(const ResumeState& from, const std::string& checkpoint);
   // Adds the settings that differ to continued_.
   void note_continued(const Json& now, const std::vector<Difference>& differ);
@@ -220,7 +226,7 @@ class Trainer {
   // The number of steps of an interval, which is a number of steps or, below 1, a share of all steps.
   int64_t steps_of(double interval) const;
   bool every(double interval, int64_t step) const;
-  // Whether something is due after the step with number done_:
+  // Whether these are due now, after done_ steps:
   bool ends_epoch() const;
   bool log_is_due() const;
   bool evaluation_is_due() const;
@@ -240,18 +246,18 @@ class Trainer {
   Status take_folder();
   Status evaluate_first();
   Status run_steps(StepProfile& profile, Progress& p, TrainOutcome& outcome);
-  Result<bool> out_of_time(const Progress& p);  // true: there is no time for one more step
+  Result<bool> out_of_time(const Progress& p);  // true: one more step would end after deadline_
   Result<std::optional<StepSums>> take_step(const StepUpdate& update);
   void count_step(const StepSums& sums, double seconds, Progress& p);
   OrderedJson train_metrics(const Progress& p) const;
   bool stops_early() const;
-  // Exchanges weights and their averages, if there are averages and they are not exchanged yet. True: it did.
+  // Exchanges weights and their averages, unless there are none or they are exchanged already. Returns whether it did.
   Result<bool> use_averages();
   Status leave_averages(bool used);  // `used`: the result of use_averages()
   // Call this after a checkpoint was loaded. `updates`: number of updates that it had made.
   Status after_loading(int64_t updates);
   StepUpdate next_update() const;
-  // Act on a step that is not finite. Ok: the run continues, and the step counts. An Error ends the run.
+  // Acts on a step that is not finite. Ok: the run continues, and the step counts as done. An Error ends the run.
   Status not_finite(const StepSums& sums);
   Status roll_back(Error why);
   Result<std::string> newest_to_roll_back() const;  // path of a checkpoint; "": none
@@ -264,14 +270,15 @@ class Trainer {
   std::string checkpoint_path(int64_t step) const;
   Status load_best();
   Status save_model();
-  // Saves a checkpoint of the current state. `extra`: it is saved only because the run stops here. Such a checkpoint
-  // does not count for save_total_limit, and is deleted after the next checkpoint or at the end of the run. `last`: no
-  // step follows. A checkpoint in a bucket is written while training continues. The next update waits until the states
-  // are copied or, without memory for the copy, until they are written. finish_save() waits for the end and calls the
-  // callbacks. A checkpoint that cannot be written is skipped; the run ends after kSavesMissed failures in a row.
+  // Saves a checkpoint of the current state. `extra` true: it is saved only because the run stops here. An extra
+  // checkpoint does not count for save_total_limit, and is deleted after the next checkpoint or at the end of the run.
+  // `last` true: no step follows. A checkpoint in a bucket is written while training continues. The next update waits
+  // until the states are copied or, without memory for the copy, until they are written. finish_save() waits for the
+  // end of the write and calls the callbacks. A checkpoint that cannot be written is skipped; the run ends after
+  // kSavesMissed failures in a row.
   Status save_checkpoint(bool extra, bool last);
-  // Waits for the end of the current save. `next`: what follows. last_save: the last save of the run, which is tried
-  // even after kSavesMissed failures.
+  // Waits for the end of the current save. `next`: the action after it: more steps, the last save of the run (which is
+  // tried even after kSavesMissed failures), or the end of the run.
   enum class Next { steps, last_save, end };
   Status finish_save(Next next);
   // Calls save_checkpoint() and adds its time to save_seconds_ or last_save_seconds_.
@@ -298,7 +305,7 @@ class Trainer {
     std::shared_ptr<Done> done = std::make_shared<Done>();
   };
   Status after_save(const Saving& saving, Status written, Next next);
-  // The value of Saving::best_step; agreed: rank 0 decides it.
+  // The value for Saving::best_step. agreed_best_with_this(): the value of rank 0, on all ranks.
   int64_t best_with_this(bool extra) const;
   Result<int64_t> agreed_best_with_this(bool extra) const;
   // Logs a checkpoint that could not be deleted. The run continues.
@@ -316,12 +323,13 @@ class Trainer {
   TrainTask& task_;
   Schedule schedule_;
   int64_t done_ = 0;
-  bool evaluation_due_ = false;  // a signal cut short the evaluation after step done_
-  bool trained_ = false;         // train() was called, so metrics include the epoch
-  int64_t skipped_ = 0;          // number of the steps done that were skipped
+  bool evaluation_due_ = false;  // true: a signal interrupted the evaluation after done_ steps
+  bool trained_ = false;         // true: train() was called, so metrics include the epoch
+  int64_t skipped_ = 0;          // number of those of the done_ steps that were skipped
   // Steps in a row that were not finite and not solved by a lower loss scale.
   int64_t not_finite_in_row_ = 0;
-  // The last rollback. to: number of updates that its checkpoint had made. times: rollbacks to it in a row.
+  // The last rollback. to: number of updates that its checkpoint had made; -1: there was none. times: number of
+  // rollbacks to this checkpoint in a row.
   struct {
     int64_t to = -1, times = 0;
   } rolled_back_;
@@ -345,13 +353,15 @@ class Trainer {
   std::shared_ptr<RunLock> lock_;
   std::optional<Saving> saving_;
   int saves_missed_ = 0;    // failed saves in a row
-  bool left_over_ = false;  // parts of checkpoints may be in the folder
-  // Time that training waited for checkpoints since train() was called; for the last checkpoint.
+  bool left_over_ = false;  // true: unfinished checkpoints may be in the folder
+  // Time that training waited since train() was called. save_seconds_: for checkpoints except the last one.
+  // last_save_seconds_: for the last checkpoint of the run.
   double save_seconds_ = 0, last_save_seconds_ = 0;
   Clock* clock_ = &system_clock();
   double deadline_ = std::numeric_limits<double>::infinity();  // time of clock_
 };
 
+// The schedule that the settings give, for a run of `total_steps` steps. Errors: those of Schedule::make().
 Result<Schedule> make_schedule(const TrainSettings& s, int64_t total_steps);
 
 }  // namespace hone

@@ -12,16 +12,18 @@ namespace hone {
 
 // The division of one weight. Its gradient and its optimizer states are divided in the same way.
 struct WeightSplit {
-  // Every rank has all rows, because the weight has fewer units of rows than there are ranks.
+  // True: every rank has all rows, because the weight is a scalar or empty, or its rows form fewer units than there are
+  // ranks.
   bool whole = true;
-  int64_t unit = 1;    // number of consecutive rows that stay together (share_rows)
-  int64_t owner = -1;  // the one rank that has all rows; -1: the rows are divided, or `whole`
-  // The rows on the rank share.rank. `weight`: type of the complete weight.
+  int64_t unit = 1;  // number of consecutive rows that stay together (share_rows)
+  // The one rank that has all rows; -1: the rows are divided, or `whole` is true.
+  int64_t owner = -1;
+  // The rows that the rank share.rank has. `weight`: type of the complete weight.
   RowRange held(const Type& weight, const Share& share) const;
 };
-// The division of each weight among the ranks of options.share. A weight goes to one owner if its rule needs the whole
-// tensor, or if it is in bf16 and rounded stochastically. The owner is the rank with the fewest bytes of earlier
-// weights.
+// The division of each weight among the ranks of options.share. A weight has one owner if its rule needs the whole
+// tensor, or if the weight is in bf16 and rounded stochastically. The owner is the rank that owns the fewest bytes of
+// the weights before it in the list.
 std::vector<WeightSplit> split_weights(const std::vector<UpdateWeight>& weights,
                                        const UpdateOptions& options);
 
@@ -30,14 +32,14 @@ struct GradientState {
   State state;
   Type type;
 };
-// In stages 2 and 3 the state has only the rows on this rank; nullopt: this rank has no rows. In other stages it has
-// all rows.
+// The state for one weight. In stages 2 and 3 it has only the rows that this rank has; nullopt: this rank has no rows.
+// In other stages it has all rows.
 std::optional<GradientState> gradient_state(const UpdateWeight& weight, const WeightSplit& split,
                                             const UpdateOptions& options);
 
-// The weights of which stage 3 keeps only rows on each rank: trained weights that the update divides, and frozen
-// weights of at least `least_elements` elements. Set TrainPasses::sharding of all programs of a run to the result. In
-// other stages it is empty.
+// Describes the weights of which each rank keeps only some rows in stage 3: trained weights that the update divides,
+// and frozen weights of at least `least_elements` elements. Empty in other stages. Set TrainPasses::sharding of all
+// programs of a run to the result.
 Sharding sharding_of(const std::vector<UpdateWeight>& weights, const UpdateOptions& options,
                      int64_t least_elements);
 

@@ -14,16 +14,16 @@ struct HttpOptions {
   // Limit of the sum of the bodies of all unanswered requests. A request that would exceed it gets status 503 before
   // its body is read. A value below most_body_bytes counts as most_body_bytes.
   size_t most_open_bytes = 64 << 20;
-  // A request with larger headers gets status 431. With HTTP/1 the limit applies to the extensions of chunks too.
+  // A request with larger headers gets status 431. With HTTP/1 the chunk extensions of a request have the same limit.
   size_t most_header_bytes = 16 << 10;
-  // Limit of the bytes of an answer in pieces that wait for a slow client. HTTP/1 closes the connection of a client
-  // above the limit, HTTP/2 closes only the stream of the answer.
+  // Limit of the bytes of one answer in pieces (WebReply::begin()) that wait for a slow client. If more bytes wait,
+  // HTTP/1 closes the client's connection, and HTTP/2 closes only the stream of the answer.
   size_t most_unsent_bytes = 4 << 20;
   // Connections beyond this number are closed at once. Each connection takes a file descriptor: the server raises
   // the process's limit (RLIMIT_NOFILE) as far as it may, and accepts fewer connections if that is not enough.
   size_t most_connections = 1024;
-  // Time limits. HTTP/1 ends the connection that exceeds one; HTTP/2 ends only the stream of a slow request or answer,
-  // and the connection only if it is idle or takes no bytes at all.
+  // Time limits. HTTP/1 closes a connection that exceeds one of them. HTTP/2 closes only the stream of a slow request
+  // or of a slow answer. It closes the connection if it is idle, or if the client takes no bytes at all.
   double request_seconds = 30;  // from the first byte of a request to its last
   double idle_seconds = 75;     // between two requests of a connection
   double write_seconds = 30;    // for a client to read the pending bytes of its answer

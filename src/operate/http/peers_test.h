@@ -22,8 +22,8 @@
 
 namespace hone {
 
-// Threads of handlers that answer later. They hold replies, which use the server, so the server must end after the
-// threads.
+// Threads of handlers that answer later. The threads hold replies, and a reply uses the server. So the server must end
+// after the threads.
 class LateAnswers {
  public:
   template <class Answer>
@@ -159,7 +159,8 @@ class Client2 : public Client {
         ::send(socket_, all.data(), all.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(all.size()))
       ended_ = true;
   }
-  // Sends and reads until done() is true. Returns false after a minute, or if the server ends.
+  // Sends and reads until done() returns true. Returns false if a minute passes first, or if the server ends the
+  // connection first.
   template <class F>
   bool until(F done) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);

@@ -55,11 +55,11 @@ class WebClient {
   virtual void on_gone(std::function<void()> f) = 0;
 };
 
-// Sends the answer of a request to its client. Any thread may use it, at any time after the
-// request. If it is destroyed without an answer, the client gets status 500.
+// Sends the answer of a request to its client. Any thread may use it, as soon as the handler has the request.
+// If it is destroyed without an answer, the client gets status 500.
 class WebReply : public WebClient {
  public:
-  // Sends a whole answer. Call it at most once, and not together with begin(): after begin() it does nothing.
+  // Sends a whole answer. Call it at most once. After begin() it does nothing.
   virtual void send(WebAnswer answer) = 0;
   // Sends an answer in pieces: call begin() once with the status, type and headers, then write() for each piece, then
   // end(). Without end() the client sees an incomplete answer.
@@ -70,7 +70,7 @@ class WebReply : public WebClient {
 
 using WebHandler = std::function<void(WebRequest, std::shared_ptr<WebReply>)>;
 // Checks each request after its headers, before its body is read. Returns an answer to refuse the
-// request. Runs on the server's thread, so it must be fast.
+// request, or nullopt to admit it. Runs on the server's thread, so it must be fast.
 using WebAdmission = std::function<std::optional<WebAnswer>(const WebRequest& head)>;
 // Called before the server itself refuses a request, because the request is malformed, too large or not admitted. The
 // function may change `answer`. If the request is malformed, `head` has only the member `client`.
@@ -85,7 +85,7 @@ bool has_control_character(std::string_view text);
 
 // The answer {"error": "<text>"} with this status.
 WebAnswer web_error(int status, const std::string& text);
-// Decodes escapes such as "%2F", and with `plus_is_space` "+" as a blank. nullopt if an escape is malformed.
+// Decodes escapes such as "%2F". If `plus_is_space`, "+" becomes a blank. nullopt if an escape is malformed.
 std::optional<std::string> percent_decoded(std::string_view text, bool plus_is_space);
 // Splits "/a/b/c" into the decoded parts "a", "b" and "c"; a slash at the end is ignored. nullopt if the path does not
 // begin with '/', or a part is empty, "." or "..", is malformed, or decodes to a control character (such as NUL) or

@@ -19,8 +19,8 @@ bool is_reached_by_others(const std::string& host);
 
 class HttpServer {
  public:
-  // Listens, and starts the thread. Error messages name `names` as the flags of the host and the port. Errors: H3301
-  // it cannot listen at this address; H3302 the TLS files cannot be used, or only one of them is given.
+  // Listens, and starts the thread. `names` are the flags that set the host and the port, for error messages. Errors:
+  // H3301 it cannot listen at this address; H3302 the TLS files cannot be used, or only one of them is given.
   static Result<std::unique_ptr<HttpServer>> start(const HttpOptions& options, WebHandler handler,
                                                    WebHooks hooks = {},
                                                    const std::string& names = "--host --port");
@@ -36,8 +36,8 @@ class HttpServer {
   int port() const;         // the port at which it listens
   std::string url() const;  // "http://127.0.0.1:8080"
 
-  // Refuses new connections, ends idle connections, and waits at most `seconds` until the open requests are answered.
-  // False: some connections were still open then.
+  // Refuses new connections, and ends each connection as soon as its open requests are answered. Waits at most
+  // `seconds` until all connections have ended. Returns false if some are still open then.
   bool drain(double seconds);
   int64_t requests() const;  // number of requests that are not answered yet
 

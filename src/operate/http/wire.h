@@ -55,15 +55,15 @@ class Wire {
   std::optional<asio::ssl::stream<beast::tcp_stream&>> tls_;
 };
 
-// State that the connections of a server share. Only the server's thread may use it; any thread may use the atomic
-// counters.
+// State that the connections of a server share. Any thread may use the atomic counters. Only the server's thread may
+// use the other members.
 struct HttpShared {
   HttpOptions options;
   WebHandler handler;
   WebHooks hooks;
   bool draining = false;
-  std::atomic<int64_t> connections{0}, requests{0};  // open ones
-  std::atomic<size_t> open_bytes{0};                 // bytes that all OpenBytes count now
+  std::atomic<int64_t> connections{0}, requests{0};  // open connections; unanswered requests
+  std::atomic<size_t> open_bytes{0};                 // sum of the bytes of all OpenBytes
 
   // The answer with which the admission hook refuses the request; nullopt: the request is admitted.
   std::optional<WebAnswer> refusal(const WebRequest& head) const {
@@ -115,8 +115,8 @@ class HttpConnection {
   virtual void finish() = 0;
 };
 
-// Starts a connection. `begun` holds the bytes that were read from it before. The connection owns
-// itself, and decrements `connections` when it ends.
+// Start a connection of HTTP/1 or HTTP/2. `begun` holds the bytes that were read from it before. The connection owns
+// itself, and decrements `shared.connections` when it ends.
 std::shared_ptr<HttpConnection> start_http1(std::shared_ptr<Wire> wire, HttpShared& shared,
                                             beast::flat_buffer begun);
 std::shared_ptr<HttpConnection> start_http2(std::shared_ptr<Wire> wire, HttpShared& shared,

@@ -18,9 +18,9 @@ std::vector<std::string> gpu_uuids();
 std::optional<std::vector<std::string>> visible_devices();
 
 // The value of CUDA_VISIBLE_DEVICES for each rank. `visible` is from visible_devices(): its entries are passed on
-// unchanged, because only CUDA knows the order of its numbers. Without `visible` the values are from `uuids`.
+// unchanged, because only CUDA knows the order of its numbers. If `visible` is nullopt, the values are from `uuids`.
 // Empty: leave the variable as it is, because there are no GPUs, or fewer than ranks and `wants_gpus` is false.
-// Error H3181: there are fewer GPUs than ranks, and `wants_gpus`.
+// Error H3181: there are fewer GPUs than ranks, and `wants_gpus` is true.
 Result<std::vector<std::string>> share_gpus(const std::optional<std::vector<std::string>>& visible,
                                             const std::vector<std::string>& uuids, int ranks,
                                             bool wants_gpus);

@@ -26,9 +26,9 @@ struct LaunchRequest {
   // Address of the control plane. "": the launcher chooses an address of this host.
   std::string address = {};
   int port = 0;  // port of the control plane; 0: the kernel chooses one
-  // This launcher serves the control plane; false: another one does, at `address`.
+  // True: this launcher serves the control plane; false: another one does, at `address`.
   bool serves = true;
-  // End the ranks when standard input ends, as it does when an ssh connection is lost.
+  // True: the ranks are ended when standard input ends, as it does when an ssh connection is lost.
   bool ends_with_input = false;
   // The secret that ranks send to the control plane. "": a new one, if this launcher starts all ranks.
   std::string token = {};
@@ -75,7 +75,8 @@ struct RankLauncher {
   // (base/core/signals.h). Errors: H3181 the request cannot be met; H3185 a host cannot take ranks; H0004 a process
   // cannot be started; those of ControlServer::open().
   Result<LaunchEnd> (*run)(const LaunchRequest& request) = nullptr;
-  // The commands that run() would start, one a line, each after its environment variables. Errors: H3181.
+  // The commands that run() would start, one a line, each after its environment variables. Error H3181: the request
+  // cannot be met.
   Result<std::string> (*dry_run)(const LaunchRequest& request) = nullptr;
 };
 std::vector<RankLauncher> all_rank_launcher();  // all launchers, sorted by the names of their files

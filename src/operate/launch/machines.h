@@ -9,8 +9,8 @@
 namespace hone {
 
 // Runs the ranks of this machine, together with those of the other machines' launchers, until the run ends. The
-// launcher of the machine that `request.address` names serves the control plane; of several on that machine, the first
-// one. After a crash, the run continues without machines that do not come back in time, if at least
+// launcher of the machine that `request.address` names serves the control plane; if that machine has several launchers,
+// the first one serves it. After a crash, the run continues without machines that do not come back in time, if at least
 // `request.min_ranks` ranks are left. Errors: those of the launcher `local`; H0126 machines are missing.
 Result<LaunchEnd> run_machines(LaunchRequest request);
 

@@ -10,8 +10,8 @@ class OutOfMemoryWatch {
  public:
   // Reads the kernel's present counts of killed processes. `root` is put before /proc and /sys, for tests.
   explicit OutOfMemoryWatch(std::string root = "");
-  // The memory that ran out: "the limit of its control group (16.0 GiB)" or "the memory of its host". "": no process
-  // was killed since this object was made.
+  // The memory that ran out: "the limit of its control group (16.0 GiB)" or "the memory of its host". "": the kernel
+  // has killed no process for lack of memory since this object was made.
   std::string exhausted() const;
 
  private:

@@ -19,8 +19,8 @@ struct RankChild {
   std::string place = {};  // its processors, threads and GPU, for people
   ChildSpec spec = {};
   bool has_prefix = true;  // false: it writes to this process's standard output and error directly
-  // The process starts ranks on other hosts, as ssh does. Then the ranks hear of a request to stop through the control
-  // plane, and the process ends after its ranks. It never gets SIGTERM: its standard input is closed instead.
+  // True: the process starts ranks on other hosts, as ssh does. Then the ranks get a request to stop through the
+  // control plane, and the process ends after its ranks. It never gets SIGTERM: its standard input is closed instead.
   bool is_far = false;
   std::string input = {};  // bytes to write to its standard input; "": no input
 };
@@ -29,7 +29,7 @@ struct GroupOptions {
   // Seconds that the other processes have to end after a failure; then they get SIGTERM.
   double follow_s = 5;
   double kill_s = 30;  // seconds from that SIGTERM to SIGKILL
-  // Called with each failure if `server` is null.
+  // Called with each failure if run_group() has no `server`. Null: not called.
   std::function<void(const RankFailure&)> report = {};
   bool ends_with_input = false;  // send SIGTERM to all when this process's standard input ends
   // Polled while the ranks run. Returns true when all ranks must save and end, to start again together with new

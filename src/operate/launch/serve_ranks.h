@@ -8,7 +8,7 @@
 
 namespace hone {
 
-// Listens at `request.port`: at all addresses with `for_other_hosts`, else only at the loopback address. Logs missing
+// Listens at `request.port`: at all addresses if `for_other_hosts`, else only at the loopback address. Logs missing
 // ranks. Errors: those of ControlServer::open().
 Result<std::unique_ptr<ControlServer>> serve_ranks(const LaunchRequest& request,
                                                    bool for_other_hosts);

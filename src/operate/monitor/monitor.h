@@ -32,13 +32,13 @@ class Monitor {
 
   // The callback to give to the trainer. It must not outlive the monitor.
   std::unique_ptr<TrainCallback> callback();
-  // Call it when the run's memory is planned and training is about to start. `session` must outlive the trainer; null:
-  // there is none.
+  // Call it when the run's memory is planned and training is about to start. The reporters get `session`
+  // (Reporter::on_session()), which must outlive the trainer; null: they get none.
   void ready(int64_t planned_bytes, const Session* session = nullptr);
   // Records the end of the run. `results` are the metrics of all_results.json. Later calls do nothing.
   void end(RunEnd end, const OrderedJson& results = {});
-  // Records that the run ended with an Error: its status is "refused" before the first step, else "failed". After
-  // H2403 (the output folder belongs to another process) a log in a bucket is not written.
+  // Records that the run ended with an Error: its status is "refused" before the first step, else "failed". If the
+  // Error is H2403 (the output folder belongs to another process), a log in a bucket is not written.
   void end(const Error& error);
 
   Usage usage() const;  // the last sample of the machine's use

@@ -1,5 +1,5 @@
-// Finds the names by which people know models and data, such as "t5-small" for a local copy. A folder that hone pull
-// filled has the names in hone_origin.json; the Hugging Face cache has them in its paths.
+// Finds the names by which people know models and data, such as "t5-small" for a local copy. FOLDER below is a folder
+// that hone pull filled: it has the names in hone_origin.json. The Hugging Face cache has them in its paths.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ inline constexpr const char* kOriginFile = "hone_origin.json";
 struct PulledNames {
   std::string model = {};    // "t5-small"
   std::string dataset = {};  // "cnn_dailymail 3.0.0"; "": none
-  // File name in FOLDER/data -> the file of this machine that hone pull copied it from, with the same lines:
+  // Name of a file in FOLDER/data -> the file of this machine from which hone pull copied it. Both have the same lines.
   // "train-00000-of-00001.jsonl" -> "rows/train.jsonl".
   std::map<std::string, std::string> files = {};
 };
@@ -30,8 +30,8 @@ std::string data_name_of(const std::string& place);
 // The files that a folder of token shards was made from: a line "<split>\t<SHA-256 in hexadecimal>" for each. "" for
 // other data.
 std::string source_hashes(const std::string& place);
-// `text` in which paths below `data`, a folder FOLDER/data, are replaced by the files that hone pull copied them
-// from, if those still exist. A person who corrects the data needs the original files.
+// Returns `text` with each path of a file below `data`, a folder FOLDER/data, replaced by the path of the file from
+// which hone pull copied it, if that file still exists. A person who corrects the data needs the original files.
 std::string with_pulled_files(const std::string& data, std::string text);
 
 }  // namespace hone

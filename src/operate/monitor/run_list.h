@@ -26,7 +26,7 @@ struct RunRow {
   std::string last_time = {};  // time of the last line, UTC
   // The step at which training started or continued; -1: it has not started.
   int64_t first_step = -1;
-  // The process found that the run had already ended, and trained nothing.
+  // True: the process found that the run had already ended, and trained nothing.
   bool ended_before = false;
   std::vector<RunRow> earlier = {};  // the other attempts of the run, filled by with_attempts()
   // `run` of the attempt that evaluated last; null: this attempt.
@@ -70,7 +70,8 @@ Result<RunRow> find_run(const std::string& run, const std::vector<std::string>& 
 std::string model_of_run(const RunRow& row);
 // The results of a run (all_results.json), and the last value of each metric in its log.
 OrderedJson results_of(const RunRow& row);
-// The columns of the table of runs, without those of metrics; and the cells of a run in these columns, "": unknown.
+// run_columns(): the columns of the table of runs, without those of metrics. run_cells(): the cells of a run in these
+// columns; a cell is "" if its value is unknown. `now_s` is for RunRow::status().
 std::vector<Column> run_columns();
 std::vector<std::string> run_cells(const RunRow& row, double now_s);
 

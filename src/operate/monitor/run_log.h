@@ -28,7 +28,7 @@ class RunLog {
   // Adds a line with the member "event" and then `members`, an object. NaN and Infinity, which JSON does not have,
   // become null. `step`: the optimizer step; -1: none.
   void add_event(const std::string& event, const OrderedJson& members, int64_t step = -1);
-  // Call one of these when it is known which process the folder belongs to. They matter only for a bucket.
+  // Call release() or drop() when it is known which process the folder belongs to. They matter only for a bucket.
   void release();  // the folder belongs to this process: lines are written from now on
   void drop();     // the folder belongs to another process: discards all lines, also later ones
   void close();

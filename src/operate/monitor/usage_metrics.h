@@ -11,7 +11,7 @@
 namespace hone {
 
 // Sets the metrics of the machine, the process and the GPUs, except values that a GPU does not report. `host` is the
-// value of a label of the GPUs' metrics.
+// value of the label Hostname of the GPUs' metrics.
 void put_usage(Metrics& metrics, const Usage& u, const std::string& host);
 
 // Sets hone_rank_busy_seconds for each rank: the median and 99th percentile of the seconds that a step computes,

@@ -37,8 +37,8 @@ Result<Child> start_child(const ChildRequest& request, const std::function<Statu
 void signal_group(pid_t pid, int signal);
 
 // Ends what is left of a step whose hone process died: the guard process `pid` that started at `start`
-// (start_of_process()), and the processes of its group with the token. Sends SIGTERM, and SIGKILL after `patience_s`.
-// Returns when none of them is alive. True if any was alive.
+// (start_of_process()), and the processes of its group with the token. Sends SIGTERM, and SIGKILL after `patience_s`
+// seconds. Waits until none of them is alive. Returns true if one of them was alive at first.
 bool end_leftovers(int64_t pid, const std::string& start, const std::string& token,
                    double patience_s);
 

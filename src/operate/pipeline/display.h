@@ -1,5 +1,6 @@
-// Shows the progress of a run's steps on standard error. On a terminal the lines of ended steps stay, wrapped at its
-// width, and the lines of the other steps are redrawn below them. Elsewhere each change is a plain log line.
+// Shows the progress of a run's steps on standard error. On a terminal the lines of ended steps stay, and the lines of
+// the other steps are redrawn below them; all are wrapped at the terminal's width. Elsewhere each change is a plain log
+// line.
 #pragma once
 
 #include <map>
@@ -12,14 +13,16 @@ namespace hone {
 
 class StepDisplay {
  public:
-  // `names` are the steps, in order. `force_terminal`, for tests: 1 as on a terminal, 0 as elsewhere, -1 detects it.
+  // `names` are the steps, in order. `force_terminal` is for tests. 1: writes as on a terminal; 0: writes as elsewhere;
+  // -1: detects whether standard error is a terminal.
   StepDisplay(std::vector<std::string> names, Clock& clock = system_clock(),
               int force_terminal = -1);
   ~StepDisplay() { finish(); }
   StepDisplay(const StepDisplay&) = delete;
   StepDisplay& operator=(const StepDisplay&) = delete;
 
-  // Shows the new status of a step: "running", "done", "failed", "skipped", or "waiting" if it is repeated later.
+  // Shows the new status of a step: "running", "done", "failed", "skipped", "stopped", or "waiting" if it is repeated
+  // later.
   // `detail` is on the same line, `results` are lines below it.
   void set(const std::string& step, const std::string& status, const std::string& detail,
            const std::vector<std::string>& results = {});

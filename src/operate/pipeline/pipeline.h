@@ -87,7 +87,8 @@ Result<std::vector<std::string>> split_words(std::string_view line);
 
 // The command without `hone launch`: `hone launch ... -- train ...` becomes `hone train ...`. Other commands stay.
 std::vector<std::string> unlaunched(std::vector<std::string> command);
-// The subcommand of hone: "train" for both of these commands; "": the command does not run hone.
+// The subcommand of hone that a command runs: "train" for `hone train ...` and for `hone launch ... -- train ...`. "":
+// the command does not run hone.
 std::string hone_command(const std::vector<std::string>& command);
 
 // The seconds of "90", "90s", "5m", "2h" or "1d"; a negative number for any other text.

@@ -15,8 +15,8 @@ namespace hone {
 std::map<std::string, std::string> published_environment(const std::string& folder,
                                                          const std::string& root);
 
-// Call it in a step's command. Returns the URL for a path below `folder`; the folder <step>.part of a running step
-// becomes <step>. Returns any other text unchanged.
+// Call it in a step's command. Returns the URL for a path below the folder of all runs; the folder <step>.part of a
+// running step becomes <step>. Returns any other text unchanged.
 std::string published_place(const std::string& path);
 // A JSON value in which published_place() is applied to every text.
 OrderedJson published_places(OrderedJson value);

@@ -28,9 +28,11 @@ struct PipelineOptions {
   std::string program;  // path of the program to run for a step's command "hone"
   std::string version;  // version of hone: results of another version are not reused
   std::string project;  // Google Cloud's project; "": from the environment
-  std::string run;      // name of a new run, or of a run to continue; "": chosen by hone
-  bool fresh = false;   // start a new run that reuses no results
-  int64_t jobs = 1;     // limit for steps that run at the same time
+  // Name of a new run, or of a run to continue. "": continues the newest run of the same file and root if it is neither
+  // finished nor cancelled; else starts a new run with a new name.
+  std::string run;
+  bool fresh = false;  // start a new run that reuses no results
+  int64_t jobs = 1;    // limit for steps that run at the same time
   // Returns lines to show below a finished step; `folder` has the step's files. Null: none.
   std::function<std::vector<std::string>(const PipelineStep& step, const StepRow& row,
                                          const std::string& folder)>

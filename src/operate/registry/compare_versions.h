@@ -38,7 +38,8 @@ OrderedJson evaluated_by(const OrderedJson& settings, const OrderedJson& metrics
                          OrderedJson files);
 enum class RowsAlike { kSame, kDifferent, kUnknown };
 // Compares two results of evaluated_by() or evaluated_in(). If both have hashes of row ids, the hashes decide. Else
-// different numbers of rows mean different rows; different files do not, because they may hold the same rows.
+// different numbers of rows are kDifferent. Different files with the same number of rows are kUnknown, because they may
+// hold the same rows.
 RowsAlike rows_alike(const OrderedJson& a, const OrderedJson& b);
 // Identifies the rows that a registered run evaluated.
 OrderedJson evaluated_by(const RegisteredRun& run, const OrderedJson& metrics);

@@ -34,8 +34,8 @@ class Database {
   static Result<std::unique_ptr<Database>> open(const std::string& address);
   virtual ~Database() = default;
 
-  // Runs one statement, with one of `values` for each '?'. Returns the rows of a SELECT, else nothing. Errors: H3132
-  // another program keeps the lock for longer than registry_timeout_seconds(); H3133 everything else.
+  // Runs one statement, with one of `values` for each '?'. Returns the rows of a SELECT, else an empty list. Errors:
+  // H3132 another program keeps the lock for longer than registry_timeout_seconds(); H3133 everything else.
   Result<std::vector<SqlValues>> run(std::string_view sql, const SqlValues& values = {});
 
   // Run `body` in one transaction: either all changes become visible, or none. write() holds the only write lock from

@@ -29,9 +29,9 @@ Result<PairedComparison> compare_rows(const std::vector<const EvaluatedRow*>& ve
 Result<double> metric_of(const ModelVersion& version, const Evaluation* evaluation,
                          const std::string& metric);
 
-// Checks the names of the policy's metric and slices, before other versions are evaluated. `compares`: decide() will
-// compare with another version on the rows of `evaluation`, which must not be null then. Error H3144: decide() would
-// fail because there is no such metric or slice.
+// Checks the names of the policy's metric and slices, before other versions are evaluated. Pass `compares` true if
+// decide() will compare with another version on the rows of `evaluation`; then `evaluation` must not be null. Error
+// H3144: decide() would fail because there is no such metric or slice.
 Status check_names(const ModelVersion& version, const Evaluation* evaluation, bool compares,
                    const DecisionPolicy& policy);
 
@@ -61,12 +61,13 @@ struct DecisionInput {
   // A text to put at the end of a comparison's reason: why the comparison may favour one version; "": none.
   std::string caution = {};
 };
-// Returns the verdict with its reason and evidence; records nothing. `version` is promoted as follows.
+// Returns the verdict with its reason and evidence; records nothing. The verdict on `version`:
 //   The alias names no version: promote if the policy's floor is met and parity holds, else refuse.
-//   The alias names `version` already: the same; without a floor promote at once.
+//   The alias names `version` already. Promote at once if the policy has no floor; else as above.
 //   The alias names another version. Refuse if the floor or parity fails, if the whole interval of the gain is at or
-//   below minimum_gain, or if a slice of at least ten rows certainly loses more than max_slice_loss. Promote if the
-//   whole interval is above minimum_gain and no slice loses more than that. Else hold.
+//   below minimum_gain, or if the whole interval of the loss of a slice of at least ten rows is above max_slice_loss.
+//   Promote if the whole interval of the gain is above minimum_gain and no slice loses more than max_slice_loss. Else
+//   hold.
 // A comparison needs both evaluations, with the same row ids. Error H3144: the metric or a slice is missing.
 Result<Decision> decide(const DecisionInput& input, const DecisionPolicy& policy);
 

@@ -13,6 +13,7 @@ namespace hone {
 
 // One line of a table of runs or versions.
 struct MeasuredRow {
+  // The metric by which the run or version is compared; nullopt: none.
   std::optional<DecidingMetric> metric = {};
   OrderedJson metrics = {};  // an object: name -> value
   // Identifies the evaluated rows: a result of evaluated_by() (compare_versions.h).

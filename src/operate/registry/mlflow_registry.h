@@ -38,7 +38,7 @@ struct MlflowVersion {
 };
 struct MlflowModel {
   std::string name, description;
-  // Name -> value; alias -> number of the version.
+  // tags: name -> value. aliases: alias -> number of the version.
   std::map<std::string, std::string> tags, aliases;
 };
 std::vector<MlflowModel> mlflow_models(const Json& answer);  // from registered-models/search

@@ -108,7 +108,7 @@ struct EndpointServer {
   }
 };
 struct Endpoint {
-  std::string id = {};            // numeric; "" in set_endpoint(): see there
+  std::string id = {};            // numeric; set_endpoint() accepts ""
   std::string display_name = {};  // unique
   std::string model = {};         // the registered model for which it was made
   std::string address = {};       // "http://127.0.0.1:8080"; "": it has no server
@@ -130,18 +130,23 @@ class Registry {
   // The address as given, perhaps with a password: for HONE_REGISTRY of another process, never to show.
   const std::string& whole_address() const { return address_; }
 
-  // --- runs: put_run adds a run or replaces the one with the same id ---
   // In the calls below, H3135 means: there is no such run, model, version, alias or endpoint.
+
+  // --- runs ---
+
+  // Adds a run, or replaces the one with the same id.
   Status put_run(const RegisteredRun& run);
   Result<std::vector<RegisteredRun>> runs();         // the newest first
   Result<RegisteredRun> run(const std::string& id);  // H3135
 
-  // --- models and versions --- Adds a version, and the model if it is new. Ignores `number`, `created` and `aliases`
-  // of `version`, and returns the stored version. If the model already has a version with this hash, returns that
-  // one, so a killed program may register again. Then missing metrics and a missing evaluation are filled in;
-  // existing ones are replaced if `replaced` names them ("metrics", "evaluation"); and if the new source is a URL, it
-  // replaces the stored source and files. The same transaction stores the run, unless its id is "", and sets `alias`,
-  // unless it is "". Error H3136: the name of a new model or the alias cannot be used.
+  // --- models and versions ---
+
+  // Adds a version, and the model if it is new. Ignores `number`, `created` and `aliases` of `version`, and returns the
+  // stored version. If the model already has a version with this hash, returns that one, so a killed program may
+  // register again. Then missing metrics and a missing evaluation are filled in; existing ones are replaced if
+  // `replaced` names them ("metrics", "evaluation"); and if the new source is a URL, it replaces the stored source and
+  // files. The same transaction stores the run, unless its id is "", and sets `alias`, unless it is "". Error H3136:
+  // the name of a new model or the alias cannot be used.
   Result<ModelVersion> add_version(const ModelVersion& version, const RegisteredRun& run = {},
                                    const std::string& alias = "",
                                    const std::vector<std::string>& replaced = {});
@@ -154,6 +159,7 @@ class Registry {
   Result<ModelVersion> version(const std::string& model, int64_t number);  // H3135
 
   // --- aliases ---
+
   Result<ModelVersion> aliased(const std::string& model, const std::string& alias);  // H3135
   // Lets the alias name this version; does nothing if it already does. Errors: H3135; H3136 the alias cannot be used
   // as a name.
@@ -165,16 +171,20 @@ class Registry {
                                  const std::string& reason = "");
   Result<std::vector<AliasChange>> alias_changes(const std::string& model);  // the oldest first
 
-  // --- decisions --- Records a decision and, if its verdict is "promote", sets `alias`, in one transaction. Returns
-  // the decision with its id and time. Errors: H3135; H3138 the alias no longer names `decision.against` (0: no
-  // version), so decide again.
+  // --- decisions ---
+
+  // Records a decision and, if its verdict is "promote", sets `alias`, in one transaction. Returns the decision with
+  // its id and time. Errors: H3135; H3138 the alias no longer names `decision.against` (0: no version), so decide
+  // again.
   Result<Decision> record(const Decision& decision, const std::string& alias = kChampion);
   Result<std::vector<Decision>> decisions(const std::string& model);  // the newest first
 
-  // --- endpoints --- Stores an endpoint with its deployed models: replaces the endpoint with the same id or, if `id`
-  // is "", with the same display name; else adds a new one. Deployed models without an id get one. Returns the stored
-  // endpoint. Errors: H3135 a version is not registered; H3136 the display name cannot be used; H3139 the traffic
-  // does not sum to 100 %.
+  // --- endpoints ---
+
+  // Stores an endpoint with its deployed models. Replaces the endpoint with the same id or, if `id` is "", the one with
+  // the same display name; if there is none, adds a new one. Deployed models without an id get one. Returns the stored
+  // endpoint. Errors: H3135 a version is not registered; H3136 the display name cannot be used; H3139 the traffic does
+  // not sum to 100 %.
   Result<Endpoint> set_endpoint(const Endpoint& endpoint);
   Result<std::vector<Endpoint>> endpoints();
   Result<Endpoint> endpoint(const std::string& id_or_display_name);  // H3135

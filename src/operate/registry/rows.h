@@ -22,8 +22,8 @@ Labels column_labels(const SqlValue& value);
 Result<int64_t> next_id(Database& db, const std::string& table);
 // Error H3135: "the registry has no <what>"; `todo` is its remedy.
 Error not_registered(const Database& db, const std::string& what, const std::string& todo);
-// A remedy for that error: "'news' is there" if a name is close to `wanted`, else "there are news, weather"; "" if
-// there are no names.
+// A remedy for not_registered(): "'news' is there" if a name is close to `wanted`, else "there are news, weather"; ""
+// if there are no names.
 std::string names_that_are_there(const std::string& wanted, const std::vector<std::string>& names);
 
 }  // namespace hone

@@ -27,8 +27,9 @@ class MlflowClient {
   // MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD. Error H3121: the address is not set, or not an http or https
   // URL.
   static Result<MlflowClient> of_environment();
-  // A client for the address `uri`; "": of_environment(). User, password and token are from the environment. Error
-  // H3121: `uri` is not an http or https URL.
+  // A client for the address `uri`; "": the address in MLFLOW_TRACKING_URI. User, password and token are from the
+  // environment. `timeout_seconds` is the time limit of a request. Error H3121: the address is not set, or not an http
+  // or https URL.
   static Result<MlflowClient> at(const std::string& uri, double timeout_seconds);
 
   // In the calls below, `experiment` and `run` are ids, and times are in seconds since 1970. Errors of all calls: H0107
@@ -52,7 +53,7 @@ class MlflowClient {
   Status upload(const MlflowRun& run, const std::string& name, std::string_view bytes);
   // Sends any other request to a path below /api/2.0/mlflow/. Null body: the request has no body.
   Result<Json> call(const std::string& method, const std::string& path, const OrderedJson& body);
-  // Sends a GET request to such a path; nullopt if the server answers 404.
+  // Sends a GET request to a path below /api/2.0/mlflow/; nullopt if the server answers 404.
   Result<std::optional<Json>> look_up(const std::string& path);
 
  private:

@@ -42,7 +42,8 @@ struct OtlpSpan {
   std::string message;  // description of the status
 };
 
-// Each function returns one element of a request; otlp_request() makes a request of the elements.
+// Each function returns one element of a request; otlp_request() makes a request of the elements. The span of a log
+// line is `span_id` in `trace`. A metric is read at `seconds`, and counts from `begin_seconds` on.
 std::string otlp_span(const OtlpSpan& span);
 std::string otlp_log(const LogRecord& line, const TraceContext& trace, std::string_view span_id);
 std::string otlp_metric(const Metrics::Reading& metric, double begin_seconds, double seconds);

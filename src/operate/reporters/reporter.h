@@ -28,7 +28,7 @@ struct ReportSources {
 };
 
 // A TrainCallback with further events before and after training. All calls come from the training thread,
-// except on_line(). After begin() no call may wait for a server, except end(), and none ends the run.
+// except on_line(). After begin() no call may end the run, and only end() may wait for a server.
 class Reporter : public TrainCallback {
  public:
   // Called before the model is opened. Returns an Error if the reporter cannot work; the Error ends the run.

@@ -1,4 +1,4 @@
-// Calls a function again and again while training continues.
+// Calls a function repeatedly while training continues.
 #pragma once
 
 #include <condition_variable>

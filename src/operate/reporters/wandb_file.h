@@ -14,7 +14,7 @@
 
 namespace hone {
 
-// Splits the records of a file into LevelDB's blocks of 32 KiB. Frame all records of the file, in order.
+// Splits the records of a file into LevelDB's blocks of 32 KiB. Call frame() for every record of the file, in order.
 class WandbFraming {
  public:
   static std::string header();                 // the first bytes of the file
@@ -62,7 +62,7 @@ std::string wandb_time(double wall_seconds);
 std::string wandb_history(int64_t step, const WandbItems& items);
 std::string wandb_summary(const WandbItems& items);
 std::string wandb_stats(double wall_seconds, const WandbItems& items);
-// A line of standard output; with `error` of standard error, which W&B's page marks with "ERROR".
+// A line of standard output; if `error`, a line of standard error, which W&B's page marks with "ERROR".
 std::string wandb_output(double wall_seconds, std::string_view line, bool error);
 std::string wandb_config(const WandbItems& items);  // the settings, for wandb_run()
 // The definition of a metric, or of all metrics that fit `glob_name`, and the metric `step_metric` for its x axis.

@@ -1,7 +1,7 @@
 // The access log: one line for each request, written by a thread of its own.
 //
 //   auto log = HONE_TRY(AccessLog::open("access.log", AccessFormat::json));
-//   log->add(record);                        // waits for no disk and no reader
+//   log->add(record);                        // returns at once: another thread writes the line
 #pragma once
 
 #include <condition_variable>
@@ -21,7 +21,7 @@ struct AccessRecord {
   int status = 0;
   int64_t bytes_in = 0, bytes_out = 0;  // sizes of the bodies of the request and the answer
   double seconds = 0;                   // from `begun` to the end of the answer
-  // From `begun` to the first piece of a stream; -1: the answer was whole.
+  // Seconds from `begun` to the first piece of an answer in pieces; -1: the answer was sent whole.
   double first_seconds = -1;
   WorkFacts work = {};
 };
@@ -37,12 +37,12 @@ class AccessLog {
   // Appends to the file, which is created for its owner and group alone; "-": standard output. If the file is moved
   // away or removed later, it is created again. Error H3402: the file cannot be written.
   static Result<std::unique_ptr<AccessLog>> open(const std::string& path, AccessFormat format);
-  // Writes the waiting lines, for at most a second.
+  // Writes the waiting lines. If a pipe's reader takes no lines for a second, the remaining lines are lost.
   ~AccessLog();
 
   // Queues a line; any thread may call it. If more than 4 MiB of lines wait, the line is dropped and counted in lost().
   void add(const AccessRecord& record);
-  int64_t lost() const;  // number of dropped lines
+  int64_t lost() const;  // number of lines that were dropped or could not be written
 
  private:
   AccessLog(std::string path, AccessFormat format, int file);

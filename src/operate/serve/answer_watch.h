@@ -11,7 +11,8 @@ namespace hone {
 // the others on the model's thread.
 class AnswerWatch {
  public:
-  // `statistics`, `latencies` and `clock` must outlive the object. `latencies` may be nullopt.
+  // `statistics`, `latencies` and `clock` must outlive the object. If `latencies` is nullopt, only `statistics` get the
+  // times.
   AnswerWatch(ModelStatistics& statistics, const std::optional<ModelLatencies>& latencies,
               const Clock& clock);
   void ready();     // the text is tokenized and begins to wait

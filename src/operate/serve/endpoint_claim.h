@@ -7,7 +7,7 @@
 //     HONE_TRY(claim->end_other());
 //   }
 //   ... listen ...                                               // no other server from here on
-//   HONE_TRY(claim->take(url, stop));                            // recorded; `stop` is called when it is lost
+//   HONE_TRY(claim->take(url, port, stop));                      // recorded; calls stop() if the endpoint is lost
 //   ... serve ...
 //   claim->release();                                            // the endpoint has no server
 #pragma once
@@ -35,11 +35,11 @@ ServerFacts look_at_server(const Endpoint& endpoint);
 // A line for an error: "'t5' is unchanged: http://127.0.0.1:8080, process 4711, still answers".
 std::string still_answers(const Endpoint& endpoint, const ServerFacts& facts);
 
-// Ends the server of the endpoint, and each server that takes the endpoint meanwhile: with SIGTERM, and with SIGKILL
-// after `seconds`. A server on another machine ends by itself when it sees that the registry no longer names it.
-// Returns the stored endpoint, without a server, when no server answers. A server that hone deploy is starting then
-// cannot take the endpoint, unless `keeps_awaited`. Error H3418: the server cannot be ended, or still answers after
-// `seconds`.
+// Ends the server of the endpoint, and each server that takes the endpoint meanwhile. A server on this machine gets
+// SIGTERM, and SIGKILL after `seconds`. A server on another machine ends by itself when it sees that the registry no
+// longer names it. When no server answers, returns the stored endpoint, which then has no server. If `keeps_awaited` is
+// false, a server that hone deploy is just starting can no longer take the endpoint. Error H3418: the server cannot be
+// ended, or still answers after `seconds`.
 Result<Endpoint> end_server(Registry& registry, Endpoint endpoint, double seconds,
                             bool keeps_awaited = false);
 
@@ -48,7 +48,7 @@ struct ClaimOptions {
   // EndpointServer::awaited, if hone deploy started this server; "": it did not.
   std::string awaited;
   bool take_over = false;         // replace another server instead of failing with H3418
-  double take_over_seconds = 60;  // time for the other server to end
+  double take_over_seconds = 60;  // end_other() waits this long for the other server to end
   // Settings of hone serve to keep with the endpoint; take() adds the port that was chosen.
   OrderedJson serving = OrderedJson::object();
   double watch_seconds = 2;  // seconds between two checks that the endpoint is still this server's
@@ -64,17 +64,18 @@ class EndpointClaim {
   bool replaces() const { return other_.alive; }
   // Whether the other server alone listens at this port: the port is free as soon as that server has ended.
   bool other_has(int port) const;
-  // Adds to an error of this server's start, before end_other(), that the other server still answers.
+  // Returns `error` with still_answers() as a further place. For errors of this server's start before end_other().
   Error unchanged(Error error) const;
   // Ends the other server. Error H3418: it cannot be ended, or the endpoint was stopped or deployed again since
   // prepare().
   Status end_other();
   // Records this process as the server of the endpoint, with its address and settings. From then on a thread checks the
-  // registry; it calls `on_lost` once, with the reason, when the endpoint is no longer this server's. Error H3418:
-  // another server has taken the endpoint first, or hone deploy no longer waits for this server.
+  // registry. If the endpoint is no longer this server's, that thread calls `on_lost` once, with the reason, and ends.
+  // Error H3418: another server has taken the endpoint first, or hone deploy no longer waits for this server.
   Status take(const std::string& url, int port,
               std::function<void(const std::string& why)> on_lost);
-  // Stops the checks and removes this server from the registry. Does nothing without take().
+  // Stops the checks and removes this server from the registry. Does nothing without take(). Must not be called in
+  // `on_lost`, because it waits for the thread that calls `on_lost`.
   void release();
 
  private:

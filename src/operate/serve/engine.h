@@ -17,20 +17,21 @@ using Deadline = double;  // a time of the engine's clock, in seconds
 inline constexpr Deadline kNoDeadline = std::numeric_limits<double>::infinity();
 
 struct EngineOptions {
-  int64_t most_waiting = 256;      // limit for waiting requests; further ones are refused
+  // Limit for waiting jobs. If this number waits, a new request is refused with H3414.
+  int64_t most_waiting = 256;
   Clock* clock = &system_clock();  // the clock of deadlines and latencies
   // Counts each run of the model; outlives the engine; null: none.
   ModelStatistics* statistics = nullptr;
 };
 
 struct EngineLoad {
-  int64_t waiting = 0, running = 0;  // jobs
-  // Sequences that one run of the model can hold, and those in use.
+  int64_t waiting = 0, running = 0;  // jobs that wait; jobs that the engine computes
+  // rows: the sequences that one run of the model can hold. used_rows: those that are in use.
   int64_t rows = 0, used_rows = 0;
-  // Pages of the KV cache, and those in use; 0: the model has no cache.
+  // pages: the pages of the KV cache; 0: the model has no cache. used_pages: those that are in use.
   int64_t pages = 0, used_pages = 0;
-  // Totals since the start: seconds of computing, tokens of prompts, generated tokens, and ended requests.
-  double seconds = 0;
+  double seconds = 0;  // seconds of computing since the start
+  // Totals since the start: tokens of prompts, generated tokens, and computed jobs.
   int64_t prompt_tokens = 0, new_tokens = 0, requests = 0;
 };
 
@@ -38,7 +39,9 @@ struct EngineLoad {
 class Engine {
  public:
   virtual ~Engine() = default;
-  // Cancels a job: its callbacks are no longer called. Does nothing if the job is done.
+  // Cancels a job. If the job waits, none of its callbacks is called any longer. If the engine computes it, a
+  // TextEngine stops before its next step, without a call of `done`; a BatchEngine finishes the job and calls `done`.
+  // Does nothing if the job is done.
   virtual void cancel(uint64_t ticket) = 0;
   // Ends every waiting and running job with H3412, and returns at once. Later jobs are refused with H3412.
   virtual void stop() = 0;

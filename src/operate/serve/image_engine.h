@@ -15,12 +15,14 @@ namespace hone {
 struct ImageJob {
   Image pixels;  // must have the processor's width and height
   Deadline deadline = kNoDeadline;
-  // Not the first job of its request: the limit for waiting jobs does not apply.
+  // True: another job of the same request came before this one. The limit for waiting jobs then does not apply.
   bool follows = false;
-  // Called on the engine's thread when the job no longer waits. Null: not called.
+  // Called once, on the engine's thread, when the engine takes the job from the queue to compute it. Not called if the
+  // job is cancelled or ends with an error while it waits. Null: not called.
   std::function<void()> begins = {};
-  // Called once, on the engine's thread, with the logits f32[labels]. Errors: H2505 they are not finite; H3411 the
-  // deadline has passed; H3412 the engine was stopped; H3419 no memory.
+  // Called once, on the engine's thread, with the logits f32[labels]. Not called if the job is cancelled while it
+  // waits. Errors: H2505 the logits are not finite; H3411 the deadline passed while the job waited; H3412 the engine
+  // was stopped; H3419 no memory.
   std::function<void(Result<std::vector<float>>)> done;
 };
 

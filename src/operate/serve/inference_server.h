@@ -43,7 +43,7 @@ class InferenceServer {
 
   int port() const { return http_->port(); }
   std::string url() const { return http_->url(); }
-  // The server owns the door, and stops it with itself.
+  // The server owns the door. drain() stops the door, and stop() destroys it.
   void add_door(std::unique_ptr<ServerDoor> door) { doors_.push_back(std::move(door)); }
   // Handles a request that came over HTTP, or one of the same form from a door. Returns at once; the answer goes to
   // `reply`, now or later.
@@ -57,14 +57,14 @@ class InferenceServer {
   };
   // Handles an infer request of the v2 protocol that did not come over HTTP; `head` has its headers and its client. A
   // refusal has the HTTP status of its error: 401 without a valid key; else that of H3415, H3416 or an error of the
-  // model. `done` is called once, on any thread, unless the server ends first.
+  // model. `done` is called at most once, on any thread. It may not be called if the client leaves or the server ends.
   void infer(WebRequest head, TensorRequest request, std::shared_ptr<WebClient> client,
              std::function<void(Inferred)> done);
 
   // Ends the service politely. Reports "not ready" from now on. New requests are still answered for `delay_seconds`, so
   // that load balancers have time to send them to another server. Then the server accepts no connection, and finishes
-  // its open requests, over HTTP and at all doors at the same time. Returns false if some were not finished within
-  // `seconds`; they get H3412.
+  // its open requests, over HTTP and at all doors at the same time, for at most `seconds`. Returns false if some HTTP
+  // requests were not finished; they end with H3412.
   bool drain(double delay_seconds, double seconds);
 
  private:

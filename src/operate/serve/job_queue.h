@@ -1,5 +1,5 @@
-// A queue of jobs: any thread adds jobs, and the thread of an engine takes them. A Job has the
-// members `deadline`, `follows` (it is not the first job of its request), and `done`, a function that takes an Error.
+// A queue of jobs: any thread adds jobs, and the thread of an engine takes them. A Job has the members `deadline`;
+// `follows` (true: another job of the same request came before it); and `done`, a function that takes an Error.
 #pragma once
 
 #include <algorithm>
@@ -28,6 +28,7 @@ class JobQueue {
   explicit JobQueue(int64_t most) : most_(most) {}  // limit for waiting jobs
 
   // --- functions for any thread ---
+
   // Queues a job and returns its ticket. The limit on waiting jobs applies only to the first job of
   // a request; later ones (`follows`) are always accepted, so a request is never queued in part.
   // Errors: H3412 after stop(), H3414 too many jobs wait.
@@ -70,14 +71,16 @@ class JobQueue {
   }
 
   // --- functions for the engine's thread ---
-  // Waits until a job or a cancelled ticket is there; with `busy` returns at once. False after stop().
+
+  // Waits until a job waits, cancel() has kept a ticket for take_cancelled(), or stop() was called. If `busy`, does not
+  // wait. Returns false after stop(), else true.
   bool wait(bool busy) {
     std::unique_lock lock(mutex_);
     if (!busy)
       wake_.wait(lock, [&] { return stopped_ || !waiting_.empty() || !cancelled_.empty(); });
     return !stopped_;
   }
-  // The tickets of cancelled jobs that the engine has taken already, since the last call.
+  // Returns and removes the tickets that cancel() has kept since the last call: those of jobs that no longer waited.
   std::vector<uint64_t> take_cancelled() {
     std::lock_guard lock(mutex_);
     return std::exchange(cancelled_, {});
@@ -146,7 +149,7 @@ class QueuedEngine : public Engine {
   JobQueue<Job> queue_;
 };
 
-// A QueuedEngine that computes several jobs in one run of the model, with a list of numbers as the result of each.
+// A QueuedEngine that computes several jobs in one run of the model. The result of each job is a list of numbers.
 template <class Job>
 class BatchEngine : public QueuedEngine<Job> {
  protected:

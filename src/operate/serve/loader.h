@@ -19,8 +19,9 @@ class Loader {
   static constexpr size_t kMostWaiting = 16;
 
   ~Loader() { stop(); }
-  // Queues a load. `load` and then `done`, with its result, are called once, on the loader's thread; H3419 if memory
-  // ran out. Errors: H3412 after stop(); H3414 kMostWaiting loads wait already.
+  // Queues a load. The loader's thread calls `load` once, and then `done` with its result, or with H3419 if memory ran
+  // out. If stop() is called while the load waits, `load` is not called, and `done` gets H3412. Errors: H3412 after
+  // stop(); H3414 kMostWaiting loads wait already.
   Status add(Load load, OnDone done);
   // Waits for the running load; the waiting loads end with H3412. Must not be called on the loader's thread.
   void stop();

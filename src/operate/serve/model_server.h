@@ -24,11 +24,11 @@ struct ModelServerOptions {
   std::string predict_route, health_route;
   std::string access_log;  // path of the access log, or "-" for standard output; "": none
   AccessFormat access_format = AccessFormat::combined;
-  // Time limit of a request in seconds, 0: none; time that drain() gives to open requests.
+  // request_seconds: time limit of a request; 0: none. drain_seconds: time that drain() gives to open requests.
   double request_seconds = 0, drain_seconds = 20;
   ClaimOptions claim;  // options for sources.endpoint; its `registry` and `endpoint` are filled in
-  // Called on a thread of the claim, with the reason, when the endpoint no longer belongs to this server: call drain()
-  // on another thread.
+  // Called at most once, on a thread of the claim, with the reason, when the endpoint no longer belongs to this server.
+  // Call drain() on another thread then: it waits for the thread of the claim.
   std::function<void(const std::string& why)> on_lost;
   // Polled while models are loaded. Returns true if the server must end: loading stops with H3412. Null: never.
   std::function<bool()> stops;
@@ -45,8 +45,9 @@ class ModelServer {
  public:
   // Listens, loads the first models, and returns when the server is ready. Logs the models and the address. If it
   // replaces another server of the same endpoint, that server answers until the models are loaded, and continues if
-  // loading fails. Errors: those of ModelSources::find, EndpointClaim, ServedModel::load, InferenceServer::start and
-  // the door; H3412 a stop was requested before all models were loaded.
+  // loading fails. Errors: those of ModelSources::find, AccessLog::open, EndpointClaim, ServedModel::load,
+  // ModelSet::set_traffic, InferenceServer::start and the door; H3412 a stop was requested before all models were
+  // loaded.
   static Result<std::unique_ptr<ModelServer>> start(ModelServerOptions options);
   ~ModelServer();
 

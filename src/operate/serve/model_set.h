@@ -13,8 +13,8 @@ namespace hone {
 using Traffic = std::map<std::string, int64_t>;
 // Whether version `a` is a larger number than version `b`; false if one of them is not a number.
 bool is_newer(const std::string& a, const std::string& b);
-// `now` after `version` gets this share in percent: the other versions divide the rest in proportion to their shares.
-// If there is no other version, `version` gets 100.
+// Returns the shares after a change of `now`: `version` has this share in percent, and the other versions divide the
+// rest in proportion to their shares. If there is no other version, `version` has 100.
 Traffic with_share(Traffic now, const std::string& version, int64_t share);
 
 // Error H3415: the name or the version has a control character (such as NUL), or the version has a slash.
@@ -25,7 +25,8 @@ class ModelSet {
   using Model = std::shared_ptr<ServedModel>;
   using Traffic = hone::Traffic;
 
-  // Call loading(true) while the first models are being loaded: a missing model is then H3417 instead of H3416.
+  // Call loading(true) before the first models are loaded, and loading(false) afterwards. In between, a missing model
+  // is error H3417 instead of H3416.
   void loading(bool now) { loading_ = now; }
   bool loading() const { return loading_; }
   // Adds a model; replaces the one with the same name and version, which finishes its requests. The first version of a
@@ -34,7 +35,8 @@ class ModelSet {
   // Errors: H3416 the name or a version is not in the set; H3402 a share is negative, or the shares do not sum to 100.
   Status set_traffic(const std::string& name, const Traffic& traffic);
   // Removes one version; with version "" all versions of the name. The removed models finish their requests. Errors:
-  // H3416 the name or version is not in the set; H3402 the version has a share of the requests, and there are others.
+  // H3416 the name or version is not in the set; H3402 the version has a share above 0, and the name has other
+  // versions.
   Status remove(const std::string& name, const std::string& version = "");
 
   // Returns the model for a request. Version "": chooses one by the shares. Name "": the name that was added first.

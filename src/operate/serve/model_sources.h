@@ -28,10 +28,12 @@ class ModelSources {
   bool has_endpoint() const { return !options_.endpoint.empty(); }
   bool has_repository() const { return !options_.model_repository.empty(); }
 
-  // The source of a requested model. With an endpoint it is looked up in the registry now, with a repository in the
-  // repository now, else among first(). Errors: H3416 there is no such model; those of the registry.
+  // The source of a requested model. If the server has an endpoint, the source is read from the registry at each call;
+  // else if it has a repository, from the repository; else it is one of first(). Errors: H3416 there is no such model;
+  // those of the registry and of registered_source().
   Result<ModelSource> source_of(const LoadRequest& request) const;
-  std::vector<std::string> repository() const;  // names of the repository's models now
+  // The names of the models that are in the repository now; empty if it cannot be read.
+  std::vector<std::string> repository() const;
 
  private:
   Status find_models();

@@ -32,11 +32,12 @@ class ModelStatistics {
     compute_output,  // making the answer from tokens or logits
     kParts,          // the number of parts
   };
-  // One run of the model, on this number of sequences: the seconds before, during and after the computation.
+  // One run of the model. `input`, `infer` and `output` are the seconds before, during and after the computation.
   struct Execution {
     int64_t sequences = 0;
     double input = 0, infer = 0, output = 0;
   };
+  // The times of all runs with the same number of sequences.
   struct Batch {
     CountedTime input, infer, output;
   };

@@ -14,8 +14,8 @@ namespace hone {
 // The status that is recorded for a request whose client left before its answer, as in nginx.
 inline constexpr int kClientLeft = 499;
 
-// Any thread may use it after of() was called. `open` is the gauge of open requests: the record adds 1 to it until
-// finish().
+// Any thread may use it after of() was called. `open` is the gauge of open requests: the constructor adds 1 to it, and
+// finish() subtracts 1.
 class RequestRecord {
  public:
   RequestRecord(ServeContext& server, LiveMetric& open, const WebRequest& request);

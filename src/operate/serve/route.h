@@ -104,10 +104,10 @@ Error with_names_of(const Error& e, const Json& given, std::span<const KeyName> 
 // operator of the server can use them.
 std::string line_of(const Error& e);
 
-// Gives all queries to the model at once. `done` is called once: with all answers in the order of the queries, or
-// with the first Error, which cancels the other queries. All are cancelled, without a call of `done`, when the client
-// leaves. The model and the numbers of tokens are recorded by client.tell(). The client must live until `done` was
-// called: let `done` hold it.
+// Gives all queries to the model at once. `done` is called at most once: with all answers in the order of the queries,
+// or with the first Error, which cancels the other queries. When the client leaves, all queries are cancelled; `done`
+// is then called only if the model finishes them all the same (Engine::cancel()). The model and the numbers of tokens
+// are recorded by client.tell(). The client must live until `done` was called: let `done` hold it.
 void ask_all(WebClient& client, const ModelSet::Model& model, std::vector<TextQuery> queries,
              std::function<void(Result<std::vector<TextAnswer>>)> done);
 // Like ask_all() with one query; `on_piece` also gets the pieces of the answer as they are generated.

@@ -35,7 +35,8 @@ class RouteTable {
     std::string allowed = {};
   };
   // The first route whose path and method fit, in the order of the APIs; else the first whose path fits, with
-  // `allowed`; nullopt: no path fits. `open_alone`: searches only APIs that need no key.
+  // `allowed`; nullopt: no path fits. If a pattern with an action fits the path, patterns without one are ignored.
+  // `open_alone`: searches only APIs that need no key.
   std::optional<Match> find(const std::string& method, const std::vector<std::string>& path,
                             bool open_alone) const;
 

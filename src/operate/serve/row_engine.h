@@ -13,8 +13,8 @@
 namespace hone {
 
 struct RowLimits {
-  int64_t rows = 32;     // texts in one run
-  int64_t tokens = 512;  // tokens of all texts in one run; so a text has at most this number too
+  int64_t rows = 32;     // limit for the texts in one run; also for the masked tokens in one run
+  int64_t tokens = 512;  // limit for the tokens of all texts in one run, and so also of one text
   WeightStorage weights = WeightStorage::f32;
 };
 
@@ -24,13 +24,18 @@ struct RowJob {
   // Masked language models: indices into `ids` of the tokens to predict.
   std::vector<int32_t> places;
   Deadline deadline = kNoDeadline;
-  // Not the first job of its request: the limit for waiting jobs does not apply.
+  // True: another job of the same request came before this one. The limit for waiting jobs then does not apply.
   bool follows = false;
-  // Called on the engine's thread when the job no longer waits. Null: not called.
+  // Called once, on the engine's thread, when the engine takes the job from the queue to compute it. Not called if the
+  // job is cancelled or ends with an error while it waits. Null: not called.
   std::function<void()> begins = {};
-  // Called once, on the engine's thread, with f32 values: logits [labels] of a classifier of texts, [ids, labels] of a
-  // classifier of tokens, [ids, 2] (begin and end) of a model for answers, [places, vocabulary] of a masked language
-  // model; an embedding [E]. Errors: H2505 they are not finite; H3411 the deadline has passed; H3412 the engine was
+  // Called once, on the engine's thread, with f32 values. Not called if the job is cancelled while it waits. Values:
+  //   classifier of texts                   logits [labels]
+  //   classifier of tokens                  logits [ids, labels]
+  //   model for answers from a context      logits [ids, 2]: of the answer's begin and of its end
+  //   masked language model                 logits [places, vocabulary]
+  //   embedding model                       the embedding [E]
+  // Errors: H2505 the values are not finite; H3411 the deadline passed while the job waited; H3412 the engine was
   // stopped; H3419 no memory.
   std::function<void(Result<std::vector<float>>)> done;
 };

@@ -22,8 +22,8 @@ class ServedImages {
   static Result<std::unique_ptr<ServedImages>> make(const Pretrained& model);
   const ImageProcessor& processor() const { return processor_; }
   // `bytes` is an image file; the result has the size that the model expects. An image with more than kMostPixels is
-  // refused before it is decoded. Errors, with the code in the text for clients: H2960 the bytes are not an image that
-  // hone reads; H2961 the image is damaged; H2962 it has too many pixels.
+  // refused before it is decoded. The text of an error begins with its code, because clients see only the text. Errors:
+  // H2960 the bytes are not an image that hone reads; H2961 the image is damaged; H2962 it has too many pixels.
   Result<Image> decode(const std::string& bytes);
 
   static constexpr int64_t kMostPixels = int64_t{64} << 20;

@@ -29,9 +29,10 @@ struct ServedOptions {
   std::string device = "cpu";
   int64_t threads = 0;      // threads of the CPU backend; 0: ThreadPool::default_size()
   int64_t batch_size = 32;  // limit for sequences in one run of the model
-  // Limit for the tokens of a sequence, and at most the model's positions. 0: the lengths of the model's training or
-  // of its folder if they are known, else 2048 for models that write texts, 384 for answers from a context, 512 for
-  // others.
+  // Limit for the tokens of a sequence; above the model's number of positions, that number. 0: 2048 for models that
+  // write texts, 384 for answers from a context, 512 for others. If the length of the training is known, it replaces
+  // this default for classifiers of texts and for answers from a context, and raises it for encoder-decoders. The
+  // length in an embedding model's folder replaces it too.
   int64_t max_length = 0;
   int64_t cache_bytes = 0;  // limit for the KV cache; 0: a quarter of the device's usable memory
   WeightStorage weights = WeightStorage::f32;
@@ -60,7 +61,7 @@ std::string name_of(ServedTask task);
 
 // The form of generated answers, and the log probabilities to return with them.
 struct AnswerForm {
-  // These two have the meaning of the same members of GenerationConfig.
+  // top_logprobs and prompt_logprobs mean the same as in GenerationConfig.
   std::optional<int64_t> top_logprobs = {};
   bool prompt_logprobs = false;
   std::shared_ptr<const Automaton> language = {};  // accepts the allowed answers; null: any text
@@ -80,11 +81,12 @@ struct TextQuery {
   std::shared_ptr<const Json> settings = {};
   // For models that write texts; the queries of a request share it. Ignored if `settings` is null or empty.
   std::shared_ptr<const AnswerForm> form = {};
-  // Called with the log probability of each new token, before OnPiece gets the text that the token completes.
+  // Called with the log probability of each new token if `form` asks for them, on the model's thread, before OnPiece
+  // gets the text that the token completes. With beam search, called when the answer is whole. Null: not called.
   std::function<void(size_t sequence, const TokenLogprobs& logprobs)> on_token = {};
   bool special_tokens = true;  // add the tokenizer's special tokens around a text
   Deadline deadline = kNoDeadline;
-  // Not the first query of its request: the limit for waiting jobs does not apply.
+  // True: another query of the same request came before this one. The limit for waiting jobs then does not apply.
   bool follows = false;
 };
 // A generated text.
@@ -114,9 +116,10 @@ struct TextAnswer {
   // Tokens of the prompt, if the form asks for their log probabilities.
   std::vector<int32_t> prompt;
   std::vector<TokenLogprobs> prompt_logprobs;  // one for each token of `prompt` after the first
-  std::vector<std::vector<Scored>> labels;     // a list, best first, for each mask; else one list
-  std::vector<float> embedding;                // embedding
-  std::vector<Entity> entities;                // token_classification
+  // Lists with the best first. Masked language models: a list of words for each mask. Classifiers: one list of labels.
+  std::vector<std::vector<Scored>> labels;
+  std::vector<float> embedding;  // embedding
+  std::vector<Entity> entities;  // token_classification
   // question_answering: at most top_k, the chosen answer first.
   std::vector<Extracted> answers;
 };
@@ -124,8 +127,8 @@ struct TextAnswer {
 class ServedModel : public std::enable_shared_from_this<ServedModel> {
  public:
   // Loads the model at `source`, a folder, file, URL or hub name, and starts its thread. Errors: H3401 this kind of
-  // model cannot be served; H3402 the model takes no prefix; H3412 `options.cancelled` returned true; those of models
-  // and devices.
+  // model cannot be served, or not with these options; H3402 `options.prefix` is set, but the model takes no prefix;
+  // H3412 `options.cancelled` returned true; those of models and devices.
   static Result<std::shared_ptr<ServedModel>> load(const std::string& name,
                                                    const std::string& version,
                                                    const std::string& source,
@@ -154,11 +157,12 @@ class ServedModel : public std::enable_shared_from_this<ServedModel> {
   ModelStatistics& statistics() { return statistics_; }
   const ModelStatistics& statistics() const { return statistics_; }
   const Clock& clock() const { return *clock_; }
-  // The chat template for chats with tools, or for chats without. The pointer is valid as long as the model. Errors:
-  // H3415 the model has no chat template; H2911, H2913 the template cannot be parsed.
+  // The chat template for chats with tools if `tools` and the model has one, else its usual template. The pointer is
+  // valid as long as the model. Errors: H3415 the model has no chat template; H2911, H2913 the template cannot be
+  // parsed.
   Result<const ChatTemplate*> chat_template(bool tools) const;
   int64_t longest() const { return longest_; }  // limit for the tokens of a sequence
-  // Numbers of an embedding; 0: the model gives no embeddings.
+  // The number of values in an embedding; 0: the model gives no embeddings.
   int64_t embedding_width() const;
   // Whether the model is a reranker: a classifier with one output, which scores a pair of texts.
   bool scores_pairs() const;
@@ -167,13 +171,14 @@ class ServedModel : public std::enable_shared_from_this<ServedModel> {
 
   // Queues a query and returns its ticket for cancel(). Errors of settings, texts and the queue are returned at once
   // (H3415 and others); then no callback is called. Later results and errors come through `on_done`, once, on the
-  // model's thread. A piece is text that can no longer change; with beam search each sequence is one piece at the end.
+  // model's thread. `on_piece` gets text that can no longer change; with beam search each sequence is one piece at the
+  // end. Models that do not write texts give no pieces. `on_piece` may be null.
   using OnPiece = std::function<void(size_t sequence, const std::string& text)>;
   using OnDone = std::function<void(Result<TextAnswer>)>;
   Result<uint64_t> ask(TextQuery query, OnPiece on_piece, OnDone on_done) {
     return ask_(std::move(query), std::move(on_piece), std::move(on_done));
   }
-  void cancel(uint64_t ticket);
+  void cancel(uint64_t ticket);  // cancels a query, by Engine::cancel()
   // Ends every request with H3412. Later requests are refused with H3412.
   void stop() { engine_->stop(); }
   // Calls stop(), and waits for the running step: no callback runs afterwards. May be called repeatedly,

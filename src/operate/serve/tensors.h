@@ -7,7 +7,7 @@
 
 namespace hone {
 
-// The name, datatype and shape of a model's output. Every shape begins with the number of texts, any number.
+// The name, datatype and shape of a model's output. Every shape begins with -1: the number of texts is free.
 //   models that write texts                  text_output BYTES [-1]
 //   classifiers, masked language models      label BYTES [-1], score FP32 [-1]
 //   embedding models                         embedding FP32 [-1,E]
@@ -30,8 +30,8 @@ OrderedJson triton_statistics(const ServedModel& model);
 // The metrics' label `route` of these requests, over HTTP and gRPC.
 inline constexpr const char* kTensorApi = "v2";
 
-// Answers a request whose tensors were unpacked by read_tensor(). `done` is called once, on any thread; never if the
-// client leaves. Errors: H3415 the inputs or outputs do not fit the model; those of the model.
+// Answers a request whose tensors were unpacked by read_tensor(). `done` is called at most once, on any thread, as by
+// ask_all() (route.h). Errors: H3415 the inputs or outputs do not fit the model; those of the model.
 void infer(const ModelSet::Model& model, const TensorRequest& request, Deadline deadline,
            WebClient& client, std::function<void(Result<TensorAnswer>)> done);
 

@@ -1,5 +1,5 @@
-// The engine of models that generate texts: decodes the sequences of all requests together, on a thread of its own
-// (continuous batching).
+// The engine of models that generate texts. It decodes the sequences of all requests together (continuous batching), on
+// a thread of its own.
 #pragma once
 
 #include <unordered_map>
@@ -13,15 +13,17 @@ struct TextJob {
   Prompt prompt;
   std::shared_ptr<const GenerationConfig> config;
   Deadline deadline = kNoDeadline;
-  // Not the first job of its request: the limit for waiting jobs does not apply.
+  // True: another job of the same request came before this one. The limit for waiting jobs then does not apply.
   bool follows = false;
   // The functions below are called on the engine's thread.
-  // Called when the job no longer waits. Null: not called.
+
+  // Called once, when the engine takes the job from the queue to compute it. Not called if the job is cancelled or ends
+  // with an error while it waits. Null: not called.
   std::function<void()> begins = {};
   // Called with each new token, except with beam search. `logprobs` is null if the config does not ask for them.
   std::function<void(size_t sequence, int32_t token, const TokenLogprobs* logprobs)> token = {};
-  // Called once, with the generated sequences. Errors: H3411 the deadline has passed; H3412 the engine was stopped;
-  // H3419 no memory; those of the generation.
+  // Called once, with the generated sequences; not called if the job is cancelled. Errors: H3411 the deadline has
+  // passed; H3412 the engine was stopped; H3419 no memory; those of the generation.
   std::function<void(Result<std::vector<Generated>>)> done;
 };
 

@@ -14,8 +14,9 @@ namespace hone {
 struct GpuUsage {
   int64_t index = 0;  // NVML's index, in the order of the PCI bus
   std::string name = {}, uuid = {};
-  // Shares of NVML's last sample period, 0 to 1: with a kernel running, and with memory being read or written.
+  // Share of NVML's last sample period in which a kernel ran, 0 to 1.
   double busy_share = -1;
+  // Share of NVML's last sample period in which the GPU's memory was read or written, 0 to 1.
   double memory_busy_share = -1;
   int64_t memory_used_bytes = -1, memory_free_bytes = -1, memory_total_bytes = -1;
   double power_watts = -1, energy_joules = -1;  // energy_joules: since the driver was loaded
@@ -25,10 +26,11 @@ struct GpuUsage {
 
 class GpuReader {
  public:
-  // Null if the library or a driver is missing.
+  // Null if NVML or the driver is missing.
   static std::unique_ptr<GpuReader> open();
 
-  // Reads the GPUs that CUDA_VISIBLE_DEVICES lets this process use, by index or UUID; all GPUs if it is not set.
+  // Reads the GPUs whose index or UUID was in CUDA_VISIBLE_DEVICES at open(); all GPUs if the variable was unset or
+  // empty.
   std::vector<GpuUsage> read() const;
 
  private:

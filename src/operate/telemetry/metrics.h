@@ -18,6 +18,7 @@ namespace hone {
 
 using MetricLabels = std::vector<std::pair<std::string, std::string>>;
 
+// The number of a gauge or a counter. Any thread may use it.
 class LiveMetric {
  public:
   void set(double value) { value_.store(value, std::memory_order_relaxed); }
@@ -36,7 +37,8 @@ class MetricHistogram {
   void observe(double value);
   struct Reading {
     std::vector<double> bounds;  // upper limits of the ranges, inclusive, ascending
-    // The number of values in each range, not cumulative. One more than `bounds`: the last range has no upper limit.
+    // The number of values in each range, not cumulative. It has one more element than `bounds`, because the last range
+    // has no upper limit.
     std::vector<uint64_t> counts;
     double sum = 0;
     uint64_t count = 0;
@@ -55,8 +57,9 @@ class Metrics {
   enum class Kind : uint8_t { gauge, counter, histogram };
 
   // Return the metric with this name and these labels, and create it if it is new. It lives as long as this object.
-  // `help` is a sentence for people. `bounds` are the upper limits of the ranges, ascending. A name ends with the unit,
-  // by Prometheus' rules: ..._seconds, ..._bytes, ..._ratio, ..._total.
+  // All metrics with one name must be of the same kind. `help` is a sentence for people. `bounds` are the upper limits
+  // of the ranges, ascending; an existing histogram keeps its own. By Prometheus' rules, a name ends with the unit:
+  // ..._seconds, ..._bytes, ..._ratio, ..._total.
   //   https://prometheus.io/docs/practices/naming/
   LiveMetric& gauge(const std::string& name, const std::string& help,
                     const MetricLabels& labels = {});
@@ -92,6 +95,7 @@ class Metrics {
 // The whole set in Prometheus' text format, version 0.0.4.
 //   https://prometheus.io/docs/instrumenting/exposition_formats/
 std::string prometheus_text(const Metrics& metrics);
+// The Content-Type of prometheus_text().
 inline constexpr const char* kPrometheusType = "text/plain; version=0.0.4; charset=utf-8";
 
 }  // namespace hone

@@ -1,6 +1,9 @@
 // Reads the use of the machine and of this process: processors, memory, disk, network and GPUs.
 //   UsageReader reader;
-//   const Usage u = reader.read();    // rates and shares are averages since the last read()
+//   const Usage u = reader.read();
+//
+// process_cores, machine_cpu_share and the rates are averages since the last read(). The first read() gives 0 for
+// process_cores and the rates, and the average since the machine started for machine_cpu_share.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +23,14 @@ struct Usage {
   // Busy share of the machine's processors, 0 to 1, by all processes.
   double machine_cpu_share = 0;
   int64_t process_memory_bytes = 0;  // resident memory: anonymous, shared and file pages
-  // Largest resident memory since the start, also between readings.
+  // Largest resident memory since the start of the process, also between readings.
   int64_t process_memory_peak_bytes = 0;
   int64_t machine_memory_bytes = 0, machine_memory_available_bytes = 0;
-  int64_t disk_read_bytes = 0, disk_written_bytes = 0;         // by the process, since its start
-  int64_t network_received_bytes = 0, network_sent_bytes = 0;  // by the machine, without loopback
-  double disk_read_rate = 0, disk_write_rate = 0;              // bytes a second
-  double network_receive_rate = 0, network_send_rate = 0;      // bytes a second
+  int64_t disk_read_bytes = 0, disk_written_bytes = 0;  // by the process, since its start
+  // By the machine since it started, without loopback.
+  int64_t network_received_bytes = 0, network_sent_bytes = 0;
+  double disk_read_rate = 0, disk_write_rate = 0;          // bytes a second
+  double network_receive_rate = 0, network_send_rate = 0;  // bytes a second
   std::vector<GpuUsage> gpus = {};
 };
 
@@ -45,7 +49,7 @@ class UsageReader {
   double machine_busy_ = 0, machine_all_ = 0;  // ticks of /proc/stat at the last read
 };
 
-// Collects the readings of a run: means, and maxima of memory.
+// Summarizes the readings of a run: the means of shares and cores, and the largest memory.
 class UsageSummary {
  public:
   void add(const Usage& u);
@@ -53,7 +57,7 @@ class UsageSummary {
   double machine_cpu_share() const { return mean(cpu_share_); }
   double process_cores() const { return mean(cores_); }
   int64_t process_memory_peak_bytes() const { return memory_peak_; }
-  // The mean over all GPUs; -1 if no GPU reports it.
+  // The mean of GpuUsage::busy_share over all GPUs and readings; -1 if no GPU reports it.
   double gpu_busy_share() const { return gpu_readings_ > 0 ? gpu_busy_ / gpu_readings_ : -1; }
   // The largest sum of the used memory of all GPUs; -1 if there are no GPUs.
   int64_t gpu_memory_peak_bytes() const { return gpu_memory_peak_; }

@@ -22,7 +22,7 @@
 namespace hone {
 
 struct ApiRequest {
-  std::vector<std::string> parts;            // parts of the path after /api/<route>: {} or {"ID"}
+  std::vector<std::string> parts;            // path after /api/<route>, in parts: {"ID", "export"}
   std::map<std::string, std::string> query;  // decoded keys and values of the query
   // The value of a key of the query; `otherwise` if it is missing or "".
   std::string get(const std::string& key, const std::string& otherwise = "") const;
@@ -36,8 +36,8 @@ std::optional<std::map<std::string, std::string>> parse_query(std::string_view q
 
 // The answer with status 200 and browser_json(value).
 WebAnswer api_answer(const OrderedJson& value);
-// The answer with status 200 and the object `head`, to which "rows" is added as the last member, by
-// browser_rows_json().
+// The answer with status 200 and one object: the members of `head`, then `rows` as the member "rows", written by
+// browser_rows_json(). `head` must have at least one member.
 WebAnswer api_rows_answer(const OrderedJson& head, const OrderedJson& rows);
 // The answer for an error, with its code, text, places and remedy. The status is 404 for things that do not exist
 // (H3112, H3135, H3167, H3503), else `status`.
@@ -52,7 +52,8 @@ class RunsApi {
   RunsApi(std::string folder, RunDocumentOptions document)
       : folder_(std::move(folder)), document_(std::move(document)) {}
   WebAnswer answer(const ApiRequest& request);
-  // All runs below the folder, the newest first. `joins_attempts`: joins the attempts of a run, by with_attempts().
+  // All runs below the folder, the newest first. If `joins_attempts`, the attempts of a run become one row
+  // (with_attempts()).
   Result<std::vector<RunRow>> rows(bool joins_attempts = false);
 
  private:

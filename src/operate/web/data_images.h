@@ -17,9 +17,9 @@ namespace hone {
 Result<OrderedJson> image_folder_rows(const DataPlaces& places, const std::string& folder,
                                       int64_t from, int64_t count);
 
-// The path of the image that a cell `text` of the data file `file` names, relative to the file or to the folders of
-// `places`. The result is a name that DataPlaces::find() understands; nullopt if the text does not name an image in the
-// folders.
+// Finds the image that a cell of the data file `file` names. `text` is the cell's text: a path relative to the folder
+// of `file`, or a path that DataPlaces::find() understands. Returns the image's name for DataPlaces::find(); nullopt if
+// the text does not name an image in the folders of `places`.
 std::optional<std::string> image_named_by(const DataPlaces& places, const std::string& file,
                                           const std::string& text);
 

@@ -10,8 +10,8 @@
 
 namespace hone {
 
-// The real path of `path`, which is relative to `folder` or absolute, without links and ".."; nullopt if it is outside
-// of `folder` or missing.
+// The real path of `path`: absolute, without links and "..". `path` may be relative to `folder`. nullopt if the file
+// or folder is missing or outside of `folder`.
 std::optional<std::string> path_below(const std::string& folder, const std::string& path);
 // Whether the path is a regular file: not a folder, and not a pipe or device, which may block for ever.
 bool is_regular(const std::string& path);
@@ -19,7 +19,7 @@ bool is_regular(const std::string& path);
 bool is_model(const std::string& path);
 
 struct DataPlaces {
-  std::string folder;             // names of files are relative to it
+  std::string folder;             // the names of its files are relative to it
   std::vector<std::string> more;  // other folders; the names of their files are absolute paths
 
   // The real path of a file or folder by its name; nullopt if it is missing or outside of all folders.
@@ -33,8 +33,9 @@ struct DataPlaces {
   OrderedJson row_settings_of(const RunRow& run) const;
 };
 
-// An object {"files", "models", "sets"}: the data files; the folders with a tokenizer and the GGUF files; and the data
-// sets of `runs`, each with the runs that read it. `runs` must be joined by with_attempts(), the newest first.
+// An object with three lists. "files" has the data files. "models" has the folders with a tokenizer, and the GGUF
+// files. "sets" has the data sets of `runs`, each with the runs that read it. `runs` must be joined by
+// with_attempts(), the newest first.
 OrderedJson data_listing(const DataPlaces& places, const std::vector<RunRow>& runs);
 
 // The full path for a path in a run's settings, which may be relative to the folder in which its command was typed.

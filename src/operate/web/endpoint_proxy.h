@@ -12,11 +12,13 @@ namespace hone {
 
 class EndpointProxy {
  public:
-  // `url` is the server's address: http or https, host and port, perhaps a path before its routes. `key` is sent as a
-  // bearer token; "": none. Error H3501: the address cannot be used.
+  // `url` is the server's address: http or https, host and port, and optionally a path that its routes begin with.
+  // `key` is sent as a bearer token; "": none. Error H3501: the address is malformed, or has a user name, a password,
+  // a query or a fragment.
   static Result<EndpointProxy> make(const std::string& url, const std::string& key);
   // Forwards a GET or POST request to `path` below the address, such as "v1/completions". Returns when the answer is
-  // sent. Ends early if the client leaves or `ends` becomes true.
+  // sent. Ends early if the client leaves or `ends` becomes true. If the server does not answer, the client gets
+  // status 502.
   void pass(const WebRequest& request, const std::string& path, WebReply& reply,
             const std::atomic<bool>& ends) const;
   const std::string& url() const { return url_; }

@@ -1,5 +1,5 @@
 // Finds the folders of images that hone ui can show as data. A folder of classes has a folder of images for each class.
-// To be fast, the functions look only at the first 20 names of each folder.
+// To be fast, the functions decide from the first 20 names in a folder what kind of folder it is.
 #pragma once
 
 #include <string>

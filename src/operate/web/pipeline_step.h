@@ -15,7 +15,8 @@ struct CommandPlace {
   std::string root;  // the folder of all runs
   std::string from;  // the folder in which relative paths begin; "": unknown
 };
-// `root` is the folder of all runs, `description` the content of the run's run.json.
+// The place of the commands of `run`. `root` is the folder of all runs, `description` the content of the run's
+// run.json.
 CommandPlace place_of_commands(const PipelineRunRow& run, const std::string& root,
                                const OrderedJson& description);
 
@@ -25,8 +26,8 @@ struct ResolvedCommand {
 };
 // A step's command with its references replaced by their values. The command of a finished step writes to
 // again/RUN/STEP; the command of another step writes to the step's folder. `words` is null if the value of a
-// reference is unknown, a folder does not exist, or a word had a secret. `node` is the step's object in run.json;
-// `rows` are all steps of the run.
+// reference is unknown, a folder of a reference does not exist, or a word has a secret (which run.json shows as "***").
+// `node` is the step's object in run.json; `rows` are all steps of the run.
 ResolvedCommand resolved_command(const CommandPlace& place, const StepRow& step,
                                  const OrderedJson& node, const std::vector<StepRow>& rows);
 

@@ -18,6 +18,6 @@ struct RunDocumentOptions {
 };
 // The HTML file of a run, without secrets (base/core/redact.h). Errors: those of the store.
 Result<std::string> run_document(const RunRow& row, const RunDocumentOptions& options);
-// A file name for it: "name-of-the-run.html".
+// A name for the HTML file of a run: "name-of-the-run.html".
 std::string run_document_name(const RunRow& row);
 }  // namespace hone

@@ -58,10 +58,11 @@ class TaskView {
 
   std::string task_;
   Pretrained model_;
-  OrderedJson settings_;  // those of the rows
+  OrderedJson settings_;  // those that decide the rows
 };
 
-// The options with which a run with these settings reads its files. Errors: a setting's value is not known.
+// The options with which a run with these settings reads its files. Errors: those of encoding_of() and sample_by_of()
+// for a value that they do not know.
 Result<RowOptions> row_options_of(const OrderedJson& settings);
 
 }  // namespace hone

@@ -18,6 +18,7 @@ struct WebUiOptions {
   std::string folder = ".";                    // shows the runs, pipelines and data below it
   std::vector<std::string> data_folders = {};  // other folders whose data files may be shown
   std::string registry = {};                   // address for Registry::open
+  // Address of the inference server that the page Playground asks.
   std::string endpoint_url = "http://127.0.0.1:8080";
   std::string endpoint_key = {};  // access key of the endpoint, sent only to it; "": none
   std::string version = {};       // version of hone

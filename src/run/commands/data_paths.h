@@ -10,7 +10,7 @@ namespace hone {
 
 // Error H2101 if a file of this machine does not exist. URLs and patterns such as *.csv are not checked.
 Status check_data_files(const std::vector<std::string>& files);
-// Checks the files that a run with these settings reads. Error H2101 as above.
+// Checks the files that a run with these settings reads, by the function above. Error H2101 if a file does not exist.
 Status check_data_files(const TaskSettings& s);
 // Error H2101 if a training is requested and the flags name no data.
 Status check_data_named(const ChosenTask& chosen);

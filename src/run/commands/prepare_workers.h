@@ -20,7 +20,7 @@ Status show_work(const PrepareOnly& s, const std::vector<TextPart>& parts,
 
 // Starts the workers with the arguments `args` of hone prepare, and logs their progress until all have ended. A worker
 // that was killed is not started again: the other workers do its items. `items` is the number of items of the work in
-// `folder`. Returns the first error of a worker if it is lasting (Error::is_transient() is false).
+// `folder`. Returns the first error of a worker, unless the error is transient (Error::is_transient()).
 Status run_workers(const PrepareOnly& s, const std::vector<std::string>& args,
                    const std::string& folder, int64_t items, const SharedWork& work);
 

@@ -8,7 +8,8 @@ namespace hone {
 struct ConfigTree;
 struct Task;
 
-// Returns true if hone serve can serve the models of a task; also for a task without a sample project.
+// Returns true if hone serve can serve the models of a task. Also returns true if this is unknown, because the task has
+// no sample project.
 bool is_served_task(const Task& task);
 
 // The pipeline of a recipe. The steps get the flags of the task; which step gets which flag depends on what the flag

@@ -12,7 +12,8 @@ namespace hone {
 // In the functions below, `run` is the name, the id or the folder of a run, and `folder` is where runs are looked for.
 // A Result<int> has the exit status. Errors of all: H3112 there is no such run, those of the store.
 
-// find_run(). If several runs have the name, returns the newest one and logs which one it is.
+// The run that find_run() (operate/monitor/run_list.h) returns. If several runs have the name, it is the newest one,
+// and its id is logged.
 Result<RunRow> found_run(const std::string& run, const std::string& folder);
 
 // Writes the run as one HTML file with the path `output`; "": a file named after the run.

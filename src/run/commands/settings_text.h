@@ -15,7 +15,8 @@ Result<Json> settings_json(const std::string& text, const std::string& file);
 // Error H0206 if the settings file of `command` is a recipe or a pipeline with steps; the remedy names the command that
 // reads it. `file` "", and files that cannot be read or parsed, are accepted.
 Status check_is_settings(const std::string& command, const std::string& file);
-// The text of the file after this check. Errors: H0206 as above, those of read_file().
+// Calls check_is_settings() and returns the text of the file. Errors: H0206 the file is a recipe or a pipeline; those
+// of read_file().
 Result<std::string> settings_text(const std::string& command, const std::string& file);
 
 }  // namespace hone

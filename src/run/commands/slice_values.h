@@ -15,8 +15,8 @@ Result<std::unique_ptr<RowReader>> open_columns(const Task& task,
                                                 const std::vector<std::string>& files);
 
 // Reads the values of `columns`; element c of the result has the values of columns[c]. Rows in which one of the columns
-// `texts` is empty are left out. `places` not null: receives the place of each row ("train.csv:7"). Errors: those of
-// reading the rows, H2109 a column is missing.
+// `texts` is empty are left out. If `places` is not null, it receives the place of each row ("train.csv:7"). Errors:
+// those of reading the rows, H2109 a column is missing.
 Result<std::vector<ColumnValues>> read_columns(const Task& task,
                                                const std::vector<std::string>& files,
                                                const std::vector<std::string>& columns,

@@ -14,14 +14,14 @@ inline constexpr const char* kWhatToDo = "What to do";  // the group of --task, 
 // The values of --report_to: "none", the names of the reporters, and "all".
 std::vector<std::string> report_choices();
 
-// For commands that do not train: clears Setting::common of settings that affect only the training, so that --help does
-// not show them.
+// For commands that do not train: sets Setting::common to false for each setting that affects only training, so that
+// --help does not show it.
 void keep_training_rare(Schema& schema);
 
 // On TPUs, sets bf16 to true unless the user gave bf16, fp16 or dtype.
 void follow_device(const Schema& schema, TrainSettings& s);
-// Error H0203 with this remedy if --tpu_num_cores requests several devices. `command` is the name of the command, "hone
-// eval".
+// Error H0203 with the remedy `remedy` if --tpu_num_cores requests several devices. `command` is the name of the
+// command, such as "hone eval".
 Status check_one_device(const std::string& command, const std::string& remedy,
                         const TrainSettings& s);
 

@@ -27,9 +27,9 @@ extern "C" {
 #define HONE_API __attribute__((visibility("default")))
 
 typedef struct hone_model hone_model; /* an open model */
-typedef struct hone_batch hone_batch; /* the results of one call of hone_generate */
+typedef struct hone_batch hone_batch; /* the results of hone_generate or hone_generate_text */
 
-/* A list of token ids. As a result it belongs to the batch. */
+/* A list of token ids. The ids that hone_batch_tokens returns belong to the batch. */
 typedef struct hone_tokens {
   const int32_t* ids;
   int64_t count;

@@ -22,9 +22,9 @@ class BearerToken {
   explicit BearerToken(Fetch fetch, Clock& clock = system_clock())
       : fetch_(std::move(fetch)), clock_(clock) {}
 
-  // Returns the token. Fetches a new one from four minutes before it expires on (or from half of its lifetime on, if
-  // that is later), and if the old one equals `refused`, the token that a server has just refused. Errors: those of
-  // `fetch`.
+  // Returns the token. Fetches a new one first if there is none, if the old one equals `refused` (the token that a
+  // server has just refused), or if the old one expires soon: in less than four minutes, and more than half of its
+  // lifetime has passed. Errors: those of `fetch`.
   Result<std::string> get(const std::string& refused = "");
   // Returns the value for the header Authorization: "Bearer <token>". `refused` is the header's value that a server has
   // just refused, or "". Errors: those of `fetch`.
@@ -39,12 +39,13 @@ class BearerToken {
 };
 
 // Reads the members access_token and expires_in from the JSON answer of a token server. `where` names the credentials
-// for messages. Error H0119 if the answer has no token; it has the server's error text, but nothing that was sent.
+// for messages. Error H0119 if the answer has no token. Its message has the server's error text, but nothing of the
+// request.
 class HttpClient;
 struct HttpRequest;
 struct HttpResponse;
 Result<BearerToken::Token> token_in(const HttpResponse& answer, const std::string& where);
-// Sends the request and reads the answer with token_in(). Errors also: those of HttpClient::send().
+// Sends the request and reads the answer with token_in(). Errors: those of token_in() and HttpClient::send().
 Result<BearerToken::Token> ask_for_token(HttpClient& http, const HttpRequest& request,
                                          const std::string& where);
 

@@ -92,8 +92,8 @@ class Bucket {
   virtual Status remove(const std::string& key, const std::string& version = "") = 0;
   // Copies an object within the bucket. The server copies the bytes.
   virtual Status copy(const std::string& from, const std::string& to) = 0;
-  // Creates the bucket. `region` "": the server's default. Only the bucket's policy controls access, not access lists
-  // of single objects, if the store has both. Error H0118 if the bucket exists.
+  // Creates the bucket. `region` "": the server's default. If the store has both a policy for the bucket and access
+  // lists for single objects, only the policy controls access. Error H0118 if the bucket exists.
   virtual Status make(const std::string& region) = 0;
 
   virtual int64_t part_bytes(int64_t number) const = 0;  // the size of part `number` of an upload

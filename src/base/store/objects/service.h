@@ -33,7 +33,7 @@ Error refused_by_store(const HttpResponse& response, const std::string& name,
 
 // The Error H0117: the version of the object that is being read no longer exists.
 Error changed_while_read(const std::string& name);
-// The Error H0113: after an upload the object has `there` bytes, not the `sent` ones.
+// The Error H0113: an upload sent `sent` bytes, but the object has `there` bytes.
 Error damaged_upload(const std::string& name, int64_t there, int64_t sent);
 
 // The header If-None-Match or If-Match for a write; empty without a condition.

@@ -1,12 +1,18 @@
-// Serves the files of a folder to the other processes of a run, read-only, on a thread of the server. PeerStore is the
-// client. The protocol uses frames (base/ranks/frame.h):
+// Serves the files of a folder, read-only, to the other processes of a run. A thread of the server does the work.
+// PeerStore is the client. The protocol uses frames (base/ranks/frame.h). The braces show the members of a frame's
+// head:
 //
-//   request  {"do": "info", "token", "file"}                 answer  {"do": "info", "exists", "bytes"}
-//   request  {"do": "read", "token", "file", "at", "bytes"}  answers {"do": "bytes"} with at most 1 MiB
-//   either   {"do": "failed"} with the line of an error (base/core/error_report.h): H0102 the file is not in the
-//            folder, H0105 the range is not in the file, those of the store
+//   request  {"do": "info", "token", "file"}                 one answer  {"do": "info", "exists", "bytes"}
+//   request  {"do": "read", "token", "file", "at", "bytes"}  answers     {"do": "bytes"}
 //
-// The server closes a connection that sends something else or another token.
+// An "info" answer says whether the path is a file ("exists"; false for a folder), and its size. A "read" request asks
+// for the range ["at", "at" + "bytes") of the file. The range comes in several answers, in order; the body of each has
+// 1 byte to 1 MiB of it. An empty range has no answer. If a request fails, the next answer is a frame "failed": {"do":
+// "failed"} with the line of the error (base/core/error_report.h) as its body. Errors: H0102 the path leads out of the
+// folder, H0105 the range is not in the file or is longer than kPeerReadBytes, and those of the store.
+//
+// The server closes a connection that sends another kind of request or a wrong token, and a connection without a
+// request in its first 10 s.
 #pragma once
 
 #include <memory>
@@ -16,8 +22,9 @@
 
 namespace hone {
 
-inline constexpr int64_t kPeerPieceBytes = int64_t{1} << 20;  // the largest answer
-inline constexpr int64_t kPeerReadBytes = int64_t{64} << 20;  // the largest range of a request
+inline constexpr int64_t kPeerPieceBytes = int64_t{1} << 20;  // the largest body of an answer
+inline constexpr int64_t kPeerReadBytes = int64_t{64}
+                                          << 20;  // the longest range of a "read" request
 
 class PeerServer {
  public:

@@ -17,15 +17,16 @@ namespace hone {
 
 class PeerStore : public Store {
  public:
-  // `name` is the name of the other process for messages. The first call connects.
+  // `name` is the name of the other process for messages. The first call that needs the connection makes it.
   PeerStore(std::string name, std::string address, int port, std::string token);
 
   // Makes a running read and all later reads fail with H0107. Any thread may call it.
   void stop() { stopped_ = true; }
 
-  // Errors: H0101 there is no such file; H0107 the connection cannot be made, or was lost again after it was made
-  // again; and the errors that the other process has with the file. If the other process is suspended (SIGSTOP), a read
-  // waits until it continues, unless its host no longer answers.
+  // Errors: H0101 there is no such file; H0107 the other process cannot be reached in three tries, or the connection
+  // was lost twice while one part (at most 64 MiB) of a file was read; and the errors that the other process has with
+  // the file. If the other process is suspended (SIGSTOP), a read waits until it continues, unless its host no longer
+  // answers.
   Result<Info> info(const std::string& path) override;
   Result<std::unique_ptr<Reader>> open(const std::string& path) override;
   // The calls below fail with H0106.

@@ -1,4 +1,5 @@
-// Copies files and folders within a Store, such as Places: also from a disk to an object store and back.
+// Copies files and folders between two paths of one Store. In Places, a Store of disks and object stores together, one
+// path may be on a disk and the other in an object store.
 #pragma once
 
 #include <functional>

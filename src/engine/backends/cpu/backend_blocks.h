@@ -11,7 +11,8 @@ struct BlockOperands {
   Blocks blocks;  // the format, without pointers to scales
   // Indices of the operands scales, nested_scales and offset.
   size_t scales = 0, nested = 0, offset = 0;
-  // beside: the scales are an operand, not inside the blocks. narrow: they are u8, with nested scales and an offset.
+  // beside: the scales are an operand, not inside the blocks. narrow: the scales are u8, and nested_scales and offset
+  // are operands too.
   bool beside = false, narrow = false;
 
   // The matrix with pointers to the scales of this call.

@@ -32,9 +32,9 @@ Result<Element> rounded_operand(const NodeView& n, size_t operand);
 
 Result<Kernel> gather_blocks(const NodeView& n);  // embedding from a quantized table
 
-// The makers of each kind of op. The backend asks the makers of an op in the order of matrix_makers(),
+// The makers of each kind of op. The backend asks the makers of a node's op, in the order of matrix_makers(),
 // attention_makers(), disentangled_makers(), image_makers(), row_makers(), group_makers(), grouped_makers(),
-// update_makers(), recurrent_makers(), loop_makers(), and takes the first kernel.
+// update_makers(), recurrent_makers(), loop_makers(). It takes the kernel of the first one that does not decline.
 Makers recurrent_makers();     // causal convolutions and gated delta rules
 Makers matrix_makers();        // linear, dequantize, matmul, linear_cross_entropy
 Makers attention_makers();     // attention, its gradient, the cache

@@ -17,15 +17,16 @@ namespace hone {
 
 struct CudaOptions {
   std::string name = "cuda";  // Backend::name()
-  // Backend for the nodes of the lane host_compute; null: programs have none.
+  // Backend for the nodes of the lane host_compute; null: programs have no such nodes.
   std::shared_ptr<Backend> host = {};
   std::optional<cuda::Blas> blas = {};     // cuBLASLt; none: products use hone's own kernels
   std::optional<int64_t> blas_bytes = {};  // cuBLASLt's workspace; none: that of the device spec
   cuda::LoadNccl nccl = {};                // loads NCCL; none: only one rank is supported
   // Folder that keeps the chosen algorithms of cuBLASLt products; "": they are not kept.
   std::string folder = {};
-  bool tune = false;   // take the fastest algorithm of a product; false: cuBLASLt's first proposal
-  bool graphs = true;  // record programs as CUDA graphs: a run is one call of the driver
+  // true: times the algorithms of a product and takes the fastest; false: takes cuBLASLt's first proposal.
+  bool tune = false;
+  bool graphs = true;  // true: records programs as CUDA graphs; a run is one call of the driver
   int threads = 0;     // host threads; 0: all that this process may use
   // An object that must live as long as the backend, such as an emulated driver.
   std::shared_ptr<void> owner = {};

@@ -100,13 +100,16 @@ class CudaDevice : public Device {
   void remove_block(const Memory& block);
 
   // Records the queues' work into a CUDA graph from now on, instead of running it. The graph starts on the compute
-  // queue. Work on disk blocks is put into `works`, which must live as long as the graph. Error H1342.
+  // queue. Work on disk blocks is put into `works`, which must live as long as the graph. Error H1342: the driver
+  // fails.
   Status begin_capture(std::deque<DiskWork>& works);
-  // Ends the recording. The caller destroys the graph. Error H1342: it cannot be recorded.
+  // Ends the recording. The caller destroys the graph. Error H1342: the work cannot be recorded as a graph.
   Result<CUgraph> end_capture();
-  std::deque<DiskWork>* captured() const { return captured_; }  // null: nothing is recorded
+  // `works` of the recording under way; null: nothing is recorded.
+  std::deque<DiskWork>* captured() const { return captured_; }
 
-  // Sets a function that check() calls first; null removes it. It keeps failures of messages between ranks.
+  // Sets a function that check() calls first; null removes it. RankComm sets one that looks for failures of messages
+  // between ranks, and keeps them for check().
   void set_look(std::function<void()> look) { look_ = std::move(look); }
   // Keeps the first failure for check(). A result CUDA_SUCCESS is not a failure; `what`: the driver's function.
   void keep(CUresult result, std::string_view what);

@@ -6,10 +6,10 @@
 
 namespace hone::cuda {
 
-// Wraps a node list of `programs` programs. The first run of a program runs `list` directly, so that
-// libraries and the driver allocate what they need, then records the list as a CUDA graph. Later runs
-// launch the graph. A run with a NodeWatch uses the list, and waits for each node. If the driver cannot
-// make a graph, all runs use the list and a warning says so.
+// Wraps `list`, an Executable of `programs` programs that runs their nodes one by one. The first run of a
+// program runs `list` directly, so that libraries and the driver allocate what they need. Then the nodes
+// are recorded as a CUDA graph, and later runs launch the graph. A run with a NodeWatch uses `list`, and
+// waits for each node. If the driver cannot make a graph, all runs use `list`, and a warning is logged.
 std::unique_ptr<Executable> make_graphs(CudaDevice& device, std::unique_ptr<Executable> list,
                                         size_t programs);
 

@@ -24,7 +24,7 @@ struct LaunchArgument {
   // An address inside `value`, such as a member of a struct. It is filled in when the kernel starts.
   struct Address {
     size_t at = 0;  // byte offset in `value`
-    // The address: as `of`, `index` and `offset` of LaunchArgument.
+    // The address to fill in, with the meanings of LaunchArgument::of, index and offset.
     Of of = Of::input;
     size_t index = 0;
     int64_t offset = 0;
@@ -58,7 +58,8 @@ struct Launch {
   // Set: a cuBLASLt product runs instead of the kernel. `arguments` are then x, y, bias (or the result `sums`), onto,
   // z, workspace and pre, in this order; see LibraryProduct.
   std::optional<LibraryProduct> library = {};
-  bool only_apart = false;  // a copy: skipped if its first two arguments are the same address
+  // true: the launch is a copy. It is skipped if its first two arguments are the same address.
+  bool only_apart = false;
   std::vector<LaunchArgument> arguments = {};
 
   explicit Launch(std::string name) : kernel(std::move(name)) {}

@@ -5,7 +5,7 @@
 
 namespace hone::cuda {
 
-// Whether these kernels support the node: a GPU with tensor cores is assumed.
+// Whether these kernels support the node on a GPU that has tensor cores.
 bool is_for_flash(const AttentionLaunch& d);
 // The launches of attention and of attention_grad. by_warp_groups: multiply by four warps together (wgmma of sm_90a).
 // kDeclined (H1401): the kernels cannot make the sums of rows that the gradient asks for.

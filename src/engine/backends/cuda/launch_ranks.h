@@ -13,6 +13,7 @@ inline bool is_collective(const NodeView& n) { return n.node.op->traffic != null
 // Whether the node is a collective of more than one rank, which exchanges messages.
 bool joins_ranks(const NodeView& n);
 
+// Backend::choose() for a collective.
 Choice gpu_rank_choice(const NodeView& n);
 // The name of the kernel that adds the ranks' parts; "": the collective adds nothing.
 std::string rank_sum_kernel(const NodeView& n);

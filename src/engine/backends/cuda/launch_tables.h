@@ -13,7 +13,7 @@ namespace hone::cuda {
 struct Launches {
   std::vector<Launch> launches;
   int64_t workspace_bytes = 0;
-  int64_t product_bytes = 0;  // workspace of matrix products, after the workspace_bytes
+  int64_t product_bytes = 0;  // further bytes for matrix products, after the workspace_bytes
   std::string note = {};      // Choice::note
 };
 struct LaunchOptions {
@@ -75,21 +75,23 @@ struct ProductForm {
   bool trans_x = false, trans_y = false;
   DType rounded = DType::f32;  // x and y are rounded to this type first; f32: they are not rounded
   int act = kNoActivation;     // activation_index()
-  // Computes z = (x y) * gelu_tanh'(pre), with the derivative, instead. cuBLASLt must support the product.
+  // true: computes z = (x y) * gelu_tanh'(pre) instead, where gelu_tanh' is the derivative of gelu_tanh. cuBLASLt must
+  // support the product.
   bool slope = false;
   // Elements from a row of x, y and z to the next, as the matrix is stored; 0: rows without gaps.
   int64_t step_x = 0, step_y = 0, step_z = 0;
 };
-// The addresses of a product; null for those that it does not have. pre: a result, x y + bias; an operand if `slope` is
-// set. sums: a result if `slope` is set, the sums [n] over the rows of z, in the type of z.
+// The addresses of a product; null for those that it does not have. pre: if ProductForm::slope is set, an operand, else
+// a result that receives x y + bias. sums: only with `slope`, a result that receives the sums [n] over the rows of z,
+// in the type of z.
 struct ProductArguments {
   LaunchArgument x, y, bias = LaunchArgument::null(), onto = LaunchArgument::null(),
                        pre = LaunchArgument::null(), z, sums = LaunchArgument::null();
 };
-// Adds the launches of an activation's gradient. The activation is attribute `kind` of the node, x its input, and dy
-// the gradient of its result. x, dy and result 0, the gradient of x, have the same type; result 0 may be written over
-// dy. Attributes `sums` and `remade` add the node's further results. Partial sums are at the beginning of the
-// workspace. False: there is no kernel, and nothing was added.
+// Adds the launches of an activation's gradient. The activation is the attribute `kind` of the node. x: its input. dy:
+// the gradient of its result. Result 0 of the node is the gradient of x. x, dy and result 0 have the same type; result
+// 0 may be written over dy. With the attributes `sums` and `remade` the launches also make the node's further results.
+// Partial sums are at the beginning of the workspace. False: there is no kernel, and nothing was added.
 bool add_activation_grad(Launches& all, const NodeView& n, const LaunchArgument& x,
                          const LaunchArgument& dy);
 // Splits a cuBLASLt product with gelu into a product and a kernel that computes the gelu.
@@ -130,7 +132,8 @@ int64_t row_parts_of(int64_t rows);
 int64_t row_part_bytes(int64_t rows, int64_t columns);
 // A launch of a kernel that makes the parts; the caller adds the arguments.
 Launch row_part_launch(const std::string& kernel, int64_t rows, int64_t columns);
-// A launch that adds the parts and writes out [columns] of type `to`. onto: null, or [columns] that is added too.
+// A launch that adds the parts and writes `out` [columns] of type `to`. onto: a vector [columns] that is added too;
+// null: none.
 Launch add_parts_launch(DType to, const LaunchArgument& onto, const LaunchArgument& out,
                         int64_t rows, int64_t columns);
 // Appends two launches that sum the rows of x, a matrix of `type`, into out [columns]. They use the beginning of the

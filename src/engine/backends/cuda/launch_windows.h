@@ -6,8 +6,8 @@
 
 namespace hone::cuda {
 
-// Fills in everything but the channels of groups. All dimensions must fit into 32 bits. to_channels is set to the
-// channels of the images.
+// Returns the argument `Conv` for these windows. groups, inner, columns, back, round, bias and result are not set.
+// to_channels is the number of channels of the images that are read. All dimensions must fit into 32 bits.
 inline Conv windows_of(const WindowDims& d) {
   const auto i = [](int64_t v) { return static_cast<int>(v); };
   Conv c{};

@@ -1,5 +1,5 @@
-// Messages between the GPUs of a run: one NCCL communicator for the device's group, whose messages are work of
-// the queue `comm`.
+// Messages between the GPUs of a run. All ranks of a group share one NCCL communicator. Its messages are work of
+// the queue of the lane `comm`.
 #pragma once
 
 #include <atomic>
@@ -29,8 +29,8 @@ class RankComm {
   // Puts messages between the GPUs' memory into the queue and returns at once. Messages of 0 bytes are skipped. The
   // device keeps a failure (Device::keep_failure).
   void exchange(std::span<const Send> sends, std::span<const Receive> receives, CudaQueue& queue);
-  // Checks the messages under way and the group. The device keeps the first failure, and messages that wait for a rank
-  // are ended. Any thread may call.
+  // Looks for failures of the messages under way and of the group. On a failure, the device keeps the first one, and
+  // messages that wait for a rank are ended. Any thread may call it.
   void look();
 
  private:

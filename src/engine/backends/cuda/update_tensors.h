@@ -1,4 +1,4 @@
-// Arguments of the optimizer kernels of update.cuh and lamb.cuh, one launch of which updates several tensors.
+// Arguments of the optimizer kernels of update.cuh and lamb.cuh. One launch of such a kernel updates several tensors.
 #pragma once
 
 #include <array>
@@ -20,10 +20,11 @@ class UpdateTensors {
   UpdateTensors(const NodeView& n, const UpdatedPart& first, const Update& rule);
   // Whether fewer than kMostUpdated tensors were added, and the part's types are those of `first`.
   bool takes(const UpdatedPart& part) const;
-  // Adds a tensor. lists[s]: the number of the node's list of states that is states[s] of the kernel; -1: none.
+  // Adds a tensor. takes() must be true for it. u: the settings of this tensor's update. lists[s]: the number of the
+  // list of states of the node from which the kernel's states[s] comes; -1: states[s] is null.
   void add(const UpdatedPart& part, const Update& u, const std::array<int, 3>& lists);
 
-  // The struct Updates; its addresses are filled in when the kernel starts.
+  // The struct Updates as an argument of the kernel; its addresses are filled in when the kernel starts.
   LaunchArgument argument() const;
   DType weights() const { return p_; }
   DType gradients() const { return g_; }

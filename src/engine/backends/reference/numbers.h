@@ -34,8 +34,8 @@ void add_dynamic_codes(Table&);
 void add_blocks(Table&);
 void add_recurrent(Table&);
 
-// The random generator Philox4x32-10: the block of a counter under a key. It shares no code with base/core/philox.cc,
-// so that a test compares two implementations.
+// The random generator Philox4x32-10: returns the block of four words for a counter and a key. It shares no code with
+// base/core/philox.cc, so that a test compares two implementations.
 struct Words {
   uint32_t w[4];
 };

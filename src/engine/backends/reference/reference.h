@@ -1,6 +1,6 @@
-// The reference backend: plain loops over primitives, computed in double, single-threaded. Slow on
-// purpose; every other backend is compared with it. It declines (H1401) ops that have a decomposition,
-// so that lower() decomposes them.
+// The reference backend: plain loops over primitives, computed in double, single-threaded. It is
+// slow, because it is as simple as possible: every other backend is compared with it. It declines (H1401)
+// ops that have a decomposition, so that lower() decomposes them.
 #pragma once
 
 #include "engine/device/backend.h"

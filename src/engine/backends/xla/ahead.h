@@ -17,8 +17,8 @@ class AheadCompiler {
   AheadCompiler(const AheadCompiler&) = delete;
 
   // Compiles a StableHLO module and returns the memory that it takes on each device. replicas: the number of devices of
-  // the slice that run the module together, 1 or all. H1363: the module does not compile, or does not fit into the
-  // memory of a device.
+  // the slice that run the module together, either 1 or all of them. H1363: the module does not compile, or does not
+  // fit into the memory of a device.
   Result<CompiledMemory> compile(const std::string& text, int replicas = 1) const;
   const Plugin& plugin() const { return *plugin_; }
 

@@ -23,16 +23,16 @@ struct BackendSettings {
 // there is no such device, H1363 the plug-in fails.
 Result<std::unique_ptr<Backend>> open_backend(const BackendSettings& settings);
 
-// Backend::choose() for a plan, without a device: accepts the ops that can be written in StableHLO, with collectives.
-// H1401: the op is decomposed or not supported.
+// Backend::choose() for a plan, without a device: accepts the ops that can be written in StableHLO, collectives too.
+// H1401: the op must be decomposed first, or is not supported.
 Result<Choice> choose_planned(const NodeView& n);
 
 // Opens libtpu and counts the TPUs that this process may use (cores of v2 and v3, chips of later ones). cache: as in
 // BackendSettings. Errors: those of open_backend().
 Result<int> tpus_here(const std::string& cache);
 
-// The number of programs that the backend has compiled so far, and that it loaded from the cache folder instead. A Bug
-// for a backend of another kind.
+// compiles_of: the number of programs that the backend has compiled so far. loads_of: the number of programs that it
+// has loaded from the cache folder instead. A Bug if `backend` is not one that open_backend() opens.
 int64_t compiles_of(const Backend& backend);
 int64_t loads_of(const Backend& backend);
 

@@ -15,7 +15,7 @@ namespace hone::xla {
 
 class Client;
 
-// Owns an array on a device; false: it owns none. The client must outlive it.
+// Owns an array on a device, or none (false as a bool). The client must outlive it.
 class Buffer {
  public:
   Buffer() = default;
@@ -42,11 +42,11 @@ class Compiled {
   // result, which the caller owns. Error H1363: the program fails.
   Status run(int device, std::span<pjrt::Buffer* const> arguments,
              std::span<pjrt::Buffer*> outputs) const;
-  // Runs replica r on device r, for all r, and waits for all of them. arguments[r], with argument_count arrays, and
-  // outputs[r] are those of replica r. Error H1363.
+  // Runs replica r on device r, for all r, and waits for all of them. arguments[r]: the argument_count arrays of
+  // replica r. outputs[r]: receives its results, as in run(). Error H1363: the program fails.
   Status run_replicas(std::span<pjrt::Buffer* const* const> arguments, size_t argument_count,
                       std::span<pjrt::Buffer** const> outputs) const;
-  // The compiler's memory report. Error H1363.
+  // The compiler's memory report. Error H1363: the plug-in cannot give it.
   Result<CompiledMemory> memory() const;
 
  private:
@@ -61,7 +61,7 @@ struct ClientSettings {
   double keep_after_s = 1;  // programs that compile in fewer seconds are not kept
 };
 
-// Its functions may be called from several threads.
+// A client of a PJRT plug-in. Several threads may call its functions at the same time.
 class Client {
  public:
   // Opens the plug-in's platform. Error H1363: the plug-in fails.
@@ -84,13 +84,13 @@ class Client {
   int64_t memory_bytes(int device) const;  // 0: unknown
   pjrt::Device* device(int ordinal) const { return devices_[static_cast<size_t>(ordinal)]; }
 
-  // Copies a row-major tensor to a device, and waits. Error H1363.
+  // Copies a row-major tensor to a device, and waits. Error H1363: the copy fails.
   Result<Buffer> upload(int device, const void* data, const Type& type) const;
-  // Copies an array of `bytes` bytes to the host, and waits. Error H1363.
+  // Copies an array of `bytes` bytes to the host, and waits. Error H1363: the copy fails.
   Status download(const Buffer& from, void* to, int64_t bytes) const;
-  // Compiles a module of StableHLO text. replicas above 1: the module runs on the first `replicas` devices together. A
-  // program that is still in use, one of the last kRecent, and one in the cache folder are not compiled again. Error
-  // H1363: it cannot be compiled.
+  // Compiles a module of StableHLO text. replicas above 1: the module runs on the first `replicas` devices together.
+  // Does not compile a program again that is still in use, that is one of the last kRecent programs, or that is in the
+  // cache folder. Error H1363: the module cannot be compiled.
   Result<std::shared_ptr<const Compiled>> compile(const std::string& text, int replicas = 1) const;
   static constexpr size_t kRecent = 16;
   int64_t compiles() const;  // programs compiled so far

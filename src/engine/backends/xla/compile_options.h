@@ -13,8 +13,8 @@ struct CompileSettings {
   int replicas = 1;
   // The plug-in's ids of the replicas' devices, by replica; empty: the compiler chooses.
   std::span<const int64_t> device_ids = {};
-  // Sets libtpu's own options: equal operations share their code, which the compiler otherwise repeats for each layer,
-  // and only small sums over ranks are combined.
+  // true: sets libtpu's own options. Equal operations then share their code, which the compiler otherwise repeats for
+  // each layer, and only small sums over ranks are combined.
   bool tpu = false;
 };
 
@@ -23,15 +23,17 @@ std::string compile_options(const CompileSettings& settings);
 // Writes a program's text into the folder that the variable HONE_XLA_DUMP names; does nothing if it is unset. H1363:
 // the file cannot be written.
 Status dump_text(const std::string& text);
-// The argument for a plug-in's compiler. `text` must outlive it.
+// The program `text` (StableHLO) as the argument for a plug-in's compiler. `text` must outlive it.
 pjrt::SourceText source_of(const std::string& text);
-// Device memory of a compiled program, by the compiler. alias_bytes: results that are written over arguments.
+
+// The device memory of a compiled program that the compiler reports. alias_bytes: results that are written over
+// arguments.
 struct CompiledMemory {
   int64_t code_bytes = 0, argument_bytes = 0, output_bytes = 0, alias_bytes = 0,
           temporary_bytes = 0;
 };
 
-// Reads the memory of an executable and destroys the executable. H1363: the plug-in cannot tell it.
+// Reads the memory report of an executable and destroys the executable. H1363: the plug-in cannot give the report.
 Result<CompiledMemory> memory_of(const Plugin& plugin, pjrt::Executable* executable);
 
 }  // namespace hone::xla

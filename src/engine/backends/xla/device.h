@@ -17,7 +17,8 @@ namespace hone::xla {
 class Residents {
  public:
   virtual ~Residents() = default;
-  // Writes the arrays that overlap these bytes, and are newer than the image, into the image. Error H1363.
+  // Writes the arrays that overlap these bytes, and are newer than the image, into the image. Error H1363: a transfer
+  // fails.
   virtual Status bring_back(std::byte* at, int64_t bytes) = 0;
   // Drops the arrays that overlap these bytes, because the image is about to change there.
   virtual void forget(std::byte* at, int64_t bytes) = 0;
@@ -25,8 +26,8 @@ class Residents {
 
 class XlaDevice : public Device {
  public:
-  // ordinal: number of the client's device; with several ranks also the rank. together: where the ranks of this process
-  // meet; null: there is one rank. host: provides pool() and the memory of Space::host.
+  // ordinal: number of the client's device; with several ranks also the rank. together: the meeting point of the ranks
+  // of this process; null: there is one rank. host: provides pool() and the memory of Space::host.
   XlaDevice(std::shared_ptr<const Client> client, int ordinal, std::shared_ptr<Together> together,
             std::unique_ptr<Device> host, DeviceSpec spec);
   ~XlaDevice() override;

@@ -25,8 +25,8 @@ struct AttentionDraws {
   Ref samples;             // i64[Q]: the number of each query's sample
   Ref rows;                // i32[Q]: each query's position in its segment
 };
-// i1[H,Q,K]: whether a pair of a query and a key is kept. columns: i32[H,Q,K], the key's position in the segment; any
-// number for pairs of two segments.
+// i1[H,Q,K]: whether the pair of a query and a key is kept. columns: i32[H,Q,K], the key's position in the segment. If
+// query and key are in different segments, it may be any number.
 Ref kept_pairs(Writer& w, const AttentionDraws& draws, const Ref& columns);
 
 }  // namespace hone::xla

@@ -12,17 +12,18 @@ namespace hone::xla {
 
 class ExecutableCache {
  public:
-  // folder: created when the first program is kept; "": nothing is kept. compiler: a text that names the plug-in and
+  // folder: created when the first program is kept; "": no program is kept. compiler: a text that names the plug-in and
   // everything else that decides its code; it is part of the hash.
   ExecutableCache(std::string folder, std::string compiler)
       : folder_(std::move(folder)), compiler_(std::move(compiler)) {}
 
-  bool on() const { return !folder_.empty(); }
+  bool on() const { return !folder_.empty(); }  // whether programs are kept
   // The serialized executable of a program's text and options; nothing if the file is missing or damaged.
   std::optional<std::string> read(const std::string& text, const std::string& options) const;
   // Writes a serialized executable. Errors: those of the file system.
   Status keep(const std::string& text, const std::string& options,
               const std::string& executable) const;
+  // The path of the file for a program's text and options.
   std::string file_of(const std::string& text, const std::string& options) const;
 
  private:

@@ -194,7 +194,7 @@ struct ExecuteOptions : Head {
   size_t send_count = 0;
   size_t receive_count = 0;
   int launch_id = 0;
-  const int64_t* kept_inputs = nullptr;  // indices of inputs that are not donated
+  const int64_t* kept_inputs = nullptr;  // indices of arguments that are not donated
   size_t kept_count = 0;
   void* context = nullptr;
   const char* call_location = nullptr;

@@ -11,13 +11,14 @@
 
 namespace hone::xla {
 
-// The number of rows (size of the first axis) that each rank has of a value, by rank; only values whose number differs
-// between ranks. In the module all replicas have the largest number. A rank's own rows come first; its other rows are
+// For each value whose number of rows (size of the first axis) differs between ranks: the number of rows of each rank,
+// by rank. In the module all replicas have the largest number. A rank's own rows come first; its other rows are
 // undefined.
 using RowsOfRanks = std::map<ValueId, std::vector<int64_t>>;
 
 struct Replicas {
-  // The program of a rank that has the largest number of rows of every value. The module has its types.
+  // The program of a rank that has the largest number of rows of every value. The values of the module have the types
+  // of this program.
   const Program* widest = nullptr;
   // By the index of a node `slice`: where the slice of each rank begins, if this differs between ranks.
   std::map<size_t, std::vector<int64_t>> begins;

@@ -21,8 +21,8 @@ struct ModuleText {
   std::vector<Type> results;     // types of `outputs`
 };
 
-// Writes a program that is lowered for this backend: writes() is true for all of its nodes. integers: the widest ones
-// that the device multiplies fast.
+// Writes a program as a module. The program must be lowered for this backend: writes() (write_ops.h) is true for all of
+// its nodes. integers: the integers to use for products of 32-bit numbers (writer.h).
 ModuleText write_module(const Program& p, Integers integers = Integers::of_64_bits);
 
 // Writes one module for the programs of all ranks; rank r is replica r (replicas.h). A state that has fewer rows on

@@ -22,11 +22,12 @@ class Together {
   const std::shared_ptr<const Client>& client() const { return client_; }
   int ranks() const { return static_cast<int>(given_.size()); }
 
-  // Waits until all ranks have called it. The last one calls its `work` with the pointers `mine` of all ranks, by rank;
-  // the status of `work` is returned to all. All ranks must hold their meetings in the same order. H1502: a rank has
-  // left.
+  // Waits until all ranks have called it. The last one to call runs its `work` with the pointers `mine` of all ranks,
+  // by rank; the status of `work` is returned to all. All ranks must call meet() for the same purposes in the same
+  // order. H1502: a rank has left.
   Status meet(int rank, void* mine, FunctionRef<Status(std::span<void* const>)> work);
-  // Ends the waiting of the other ranks: this rank takes part in no further meeting.
+  // Ends the meetings: this rank takes part in no further one. From now on meet() returns H1502 to the other ranks,
+  // even if they already wait in it.
   void leave(int rank);
 
  private:

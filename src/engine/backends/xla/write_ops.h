@@ -17,7 +17,7 @@ using WriteTable = std::map<std::string, WriteOp, std::less<>>;
 const WriteTable& write_table();  // by the op's name
 WriteOp writer_of(const Op& op);  // null: the op has no function
 // Whether the node can be written. False for ops without a function, and for some nodes of ops that have one:
-// attention over pages, and the gradient of max pools whose windows have gaps. Those are decomposed.
+// attention over pages, and the gradient of max pools whose windows have gaps. Such nodes are decomposed.
 bool writes(const NodeView& n);
 
 // Each add_ function adds the ops of one kind to the table. The writes_ functions are parts of writes().
@@ -41,7 +41,7 @@ inline std::string element_of_result(const NodeView& n, size_t k = 0) {
   return element_of(n.out(k).dtype);
 }
 
-// The operand of a matrix product, rounded to bf16 or f16 if the node's attribute of this name is set.
+// The operand x of a matrix product, rounded to bf16 if the node's attribute `bf16` is set, to f16 if `f16` is set.
 Ref rounded_operand(Writer& w, const NodeView& n, const Ref& x);
 
 }  // namespace hone::xla

@@ -29,15 +29,16 @@ bool is_float(const Ref& x);
 bool is_narrow(const Ref& x);                                           // bf16 or f16
 std::string type_text(const std::string& element, const Shape& shape);  // "tensor<4x8xf32>"
 
-// The integers to use for products of 32-bit numbers. A CPU multiplies 64-bit integers itself. A TPU does not: its
-// compiler takes several times as long for 64-bit products, which it must emulate. The plug-ins for CPUs take several
-// times as long for the 32-bit operations that avoid them.
+// The integers to use for products of 32-bit numbers. of_64_bits is for CPUs, which multiply 64-bit integers
+// themselves. of_32_bits is for TPUs, whose compiler must emulate 64-bit products. With the other choice, each compiler
+// takes several times as long.
 enum class Integers { of_32_bits, of_64_bits };
 
 // The dropouts of a program (draws.h).
 struct Dropouts {
   std::vector<std::string> places;  // the names of all dropouts, each once
-  // The random keys that were computed: for the name of an operand rng, the low and the high halves, ui32[places] each.
+  // The random keys that were computed, by the name of an operand rng: two values ui32[places], the low halves of the
+  // keys and the high halves.
   std::map<std::string, Refs> keys;
 };
 
@@ -66,7 +67,7 @@ class Writer {
   Integers integers() const { return integers_; }
   Dropouts dropouts;
 
-  // A constant with `value` in every element; a number for an integer element is truncated.
+  // A constant with `value` in every element. If the element type is an integer, number() truncates the value.
   Ref number(double value, const std::string& element, const Shape& shape = {});
   Ref whole(uint64_t value, const std::string& element, const Shape& shape = {});
   // A constant with these elements, row-major.
@@ -85,8 +86,9 @@ class Writer {
   Ref erf(const Ref& x);
   Ref convert(const Ref& x, const std::string& element);
   Ref bitcast(const Ref& x, const std::string& element);
-  // Rounds f32 to a number of bf16; the result is f32. A compiler may drop two conversions that cancel, but not this
-  // operation (reduce_precision). (For f16 it would turn subnormal numbers into zero.)
+  // Rounds f32 to a number of bf16; the result is f32. Writes the operation reduce_precision, because a compiler may
+  // drop two conversions that cancel, but not this operation. It is not used for f16, because it would turn subnormal
+  // numbers into zero.
   Ref round_to_bf16(const Ref& x);
   // Converts bf16 and f16 to f32; other types stay.
   Ref widen(const Ref& x);
@@ -116,10 +118,11 @@ class Writer {
   // the result.
   Ref reduce_windows(const std::string& op, const Ref& x, double start, const WindowText& t,
                      const Shape& shape);
-  // The gradient of a max pool: images like x, zero except that each window adds its element of `updates` to the place
-  // of its first largest element of x. t.dilation is {1, 1}.
+  // The gradient of a max pool: images like x, which are zero at first. Each window adds its element of `updates` at
+  // the place of its largest element of x, the first one of equal elements. t.dilation must be {1, 1}.
   Ref add_to_largest(const Ref& x, const Ref& updates, const WindowText& t);
-  // Moves the rows and columns of images `stride` apart, with zeros between, before and after them.
+  // Moves the rows and columns of images apart: neighbors are then `stride` places from each other. There are zeros
+  // between them, `before` zeros before the first and `after` zeros after the last.
   Ref spread(const Ref& x, const WindowText::Pair& stride, const WindowText::Pair& before,
              const WindowText::Pair& after);
   // Gathers rows of x by ids i32[N]. An id outside of x is moved to the nearest row. x must have at least one row.
@@ -129,12 +132,13 @@ class Writer {
   // Adds row i of updates to row ids[i] of `onto`, for all i; ids outside of `onto` are skipped.
   Ref add_rows(const Ref& onto, const Ref& ids, const Ref& updates);
 
-  // An optimization barrier: returns the values as new ones. The compiler computes nothing from the new values before
-  // all of the old ones are computed, and does not merge operations on new values with equal ones on old values.
+  // An optimization barrier: returns new values that equal `values`. The compiler computes nothing from the new values
+  // before all old ones are computed. It does not merge operations on new values with equal operations on old values.
   Refs barrier(const Refs& values);
 
   // Collectives over `ranks` replicas, in the order of their numbers. all_reduce: the sum of x over the replicas.
-  // reduce_scatter: this replica's share of the rows of the sum. all_gather: the rows of all replicas after each other.
+  // reduce_scatter: this replica's share of the rows of the sum. all_gather: the rows of x of all replicas, one replica
+  // after the other.
   Ref all_reduce(const Ref& x, int64_t ranks);
   Ref reduce_scatter(const Ref& x, int64_t ranks);
   Ref all_gather(const Ref& x, int64_t ranks);

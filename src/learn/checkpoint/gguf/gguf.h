@@ -47,8 +47,8 @@ struct GgufFile {
 };
 
 // Parses and checks the whole header; does not read the tensors' elements. H2208: the file is damaged; the message
-// names the file, the key or tensor, and the fault. H2209: its version is not 2 or 3, it is big-endian, or ggml has no
-// such element format.
+// names the file, the key or tensor, and the fault. H2209: the file's version is not 2 or 3, the file is big-endian, or
+// a tensor has an element format that ggml does not have.
 Result<GgufFile> read_gguf(const ByteFile& file);
 
 }  // namespace hone

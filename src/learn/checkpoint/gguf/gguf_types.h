@@ -19,7 +19,7 @@ enum GgufType : uint32_t {
   kU64,
   kI64,
   kF64,
-  kTypes
+  kTypes  // the number of types
 };
 
 }  // namespace hone

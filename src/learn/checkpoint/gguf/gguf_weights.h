@@ -53,11 +53,12 @@ std::string hf_part_name(const GgufLayout& layout, const GgufPart& part,
 std::string ggml_part_name(const GgufLayout& layout, const GgufPart& part,
                            const std::string& hf_name);
 
-// The distribution of the rows of a weight in GgufLayout::state_rows to its two tensors in the file; empty: the model
-// has no such weights.
+// Divides the rows of a weight in GgufLayout::state_rows into the runs that its two tensors in the file hold. `of`: the
+// heads of the model. Empty: the model has no such weights.
 struct GgufHeads;
 std::vector<GgufRun> runs_of_state(const GgufHeads& of);
-// The number of the weight's rows in the tensor of gates (true), in the other tensor (false), or in both (none).
+// The number of rows in these runs. of_gates: counts only the rows in the tensor of gates (true) or only those in the
+// other tensor (false); none: counts all rows.
 int64_t rows_of_runs(const std::vector<GgufRun>& runs, std::optional<bool> of_gates = {});
 // The entry of GgufLayout::state_rows for `name`, and the number of its layer; nullptr: there is none. `of_file`:
 // `name` is that of a tensor of the file; false: of a weight.
@@ -68,9 +69,9 @@ std::pair<const GgufStateRows*, int64_t> state_rows_in(const GgufLayout& layout,
 std::pair<const GgufList*, int64_t> list_of_weight(const GgufLayout& layout,
                                                    const std::string& hf_name);
 
-// Numbers of heads. `queries`, `keys`: attention heads, and key/value heads. For layers with a state (linear
-// attention): `state_values`, `state_keys`: heads of values, and of keys; `state_rows`: rows of all their queries and
-// keys together.
+// Numbers of heads. queries: attention heads. keys: key/value heads. The members below are for layers with a state
+// (linear attention). state_values: heads of the values. state_keys: heads of the keys. state_rows: the rows of all
+// queries and keys of a layer together.
 struct GgufHeads {
   int64_t queries = 0, keys = 0;
   int64_t state_values = 0, state_keys = 0, state_rows = 0;
@@ -82,20 +83,18 @@ GgufHeads heads_of(const GgufLayout& layout,
 //   same     the orders are the same
 //   pairs    query and key weights: within a head of D rows, the file has the pairs (0, D/2), (1, D/2+1), ... of
 //            Transformers' rows
-//   groups   fused query/key/value weights: the file has all queries, then all keys, then all values; Transformers
-//   has,
-//            for one key/value head after the other, its queries, its key and its value
+//   groups   fused query/key/value weights: the file has all queries, then all keys, then all values. Transformers
+//            has, for one key/value head after the other, its queries, its key and its value
 //   tiles    value heads that are in groups, one group for each key head: the file has the first head of each group,
-//            then the second of each, ...; Transformers has all heads of a group, group after group. Rows before
-//            `fixed`
-//            have the same place.
+//            then the second of each, ... Transformers has all heads of a group, group after group. Rows before
+//            `fixed` have the same place in both.
 struct GgufRowOrder {
   enum class Kind { same, pairs, groups, tiles } kind = Kind::same;
   int64_t rows = 0;  // of the weight
-  // pairs: both are the number of the weight's heads. groups: query heads, key/value heads. tiles: value heads,
-  // groups.
+  // pairs: both are the number of the weight's heads. groups: queries is the number of query heads, keys that of
+  // key/value heads. tiles: queries is the number of value heads, keys that of groups.
   int64_t queries = 0, keys = 0;
-  int64_t fixed = 0;
+  int64_t fixed = 0;  // tiles: the number of rows at the beginning that keep their place
 
   bool same() const { return kind == Kind::same; }
   // Whether the heads divide the rows evenly.
@@ -109,17 +108,18 @@ GgufRowOrder row_order(const GgufLayout& layout, const std::string& hf_name, int
 // The order of a weight's columns, with columns in the place of rows.
 GgufRowOrder column_order(const GgufLayout& layout, const std::string& hf_name, int64_t columns,
                           const GgufHeads& of);
-// Whether the file has -exp(w) for the weight w.
+// Whether the file has -exp(w) for each element w of the weight.
 bool is_rate(const GgufLayout& layout, const std::string& hf_name);
 // Whether Transformers keeps the weight as [in, out], the transpose of the file's [out, in]: linear weights of GPT-2.
 bool is_turned(const GgufLayout& layout, const std::string& hf_name);
-// Whether the file has 1 + w for the weight w.
+// Whether the file has 1 + w for each element w of the weight.
 bool is_plus_one(const GgufLayout& layout, const std::string& hf_name);
 
 // The index of the weight's axis of size 1 that the file's tensor does not have; -1: none.
 int64_t left_out_axis(const GgufLayout& layout, const std::string& hf_name);
 
-// Tensors with divisors of the rotary frequencies: of Llama 3, and longrope's for short and for long texts.
+// Tensors with divisors of the rotary frequencies. kRopeFreqs: those of Llama 3. kShortFactors, kLongFactors: those of
+// longrope, for short texts and for long ones.
 inline constexpr const char* kRopeFreqs = "rope_freqs.weight";
 inline constexpr const char* kShortFactors = "rope_factors_short.weight";
 inline constexpr const char* kLongFactors = "rope_factors_long.weight";

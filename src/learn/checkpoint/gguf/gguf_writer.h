@@ -14,15 +14,16 @@ namespace hone {
 
 // The key whose list of integers is written as u8.
 inline constexpr const char* kByteList = "tokenizer.ggml.precompiled_charsmap";
-// Keys and values in the order in which they are written. In the types that llama.cpp reads: an integer is written as
-// u32, a list of integers as i32 (that of kByteList as u8), floats as f32.
+// Keys and values in the order in which they are written. They are written in the types that llama.cpp reads: an
+// integer as u32, a list of integers as i32 (that of kByteList as u8), floats as f32.
 using GgufMetadata = std::vector<std::pair<std::string, GgufValue>>;
 
 // A tensor to write.
 struct GgufOutput {
   std::string name;            // llama.cpp's name: "blk.0.attn_q.weight"
   std::vector<int64_t> shape;  // outermost dimension first
-  const GgmlFormat* format;    // must have `encode`; the last dimension must be whole blocks
+  // Must have `encode`. The last dimension must be a multiple of format->block.
+  const GgmlFormat* format;
 };
 // Fills `out` with the elements of outputs[i], row-major. Called once for each i, in ascending order.
 using ReadFloats = std::function<Status(size_t i, std::span<float> out)>;

@@ -17,7 +17,7 @@ struct DcpPlace {
   int64_t offset = 0, bytes = 0;
 };
 
-// A box of a tensor: `sizes` elements along each axis, the first at index `offset`.
+// A box of a tensor: along axis i it has sizes[i] elements, from index offset[i] on.
 struct DcpChunk {
   Shape offset, sizes;
   DcpPlace place;  // holds the box as a tensor that torch.save wrote

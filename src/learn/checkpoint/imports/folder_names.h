@@ -27,8 +27,8 @@ Result<std::string> named_folder(const std::string& path, const std::string& fil
 // "zero_pp_rank_*_mp_rank_*_optim_states.pt". Empty: `name` has another form.
 std::vector<int64_t> numbers_in_name(std::string_view name, std::string_view form);
 
-// trainer_state.json in the folder `path`, or, with `above`, in the folder that contains it. Null: there is none.
-// H0001: it is not JSON. Errors of the store.
+// trainer_state.json in the folder `path`. above: if it is not there, also looks in the folder that contains `path`.
+// Null: there is none. H0001: it is not JSON. Errors of the store.
 Result<Json> trainer_state_at(const std::string& path, bool above, Store& store);
 
 // "global_step" of a trainer_state.json; `otherwise` if it is absent or not a whole number.

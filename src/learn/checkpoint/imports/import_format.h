@@ -19,7 +19,7 @@ namespace hone {
 
 // A weight that the optimizer's state dict identifies by a number, not by a name.
 struct NumberedState {
-  std::string key;             // its states have the names "exp_avg.<key>"; "": it has no states
+  std::string key;  // its states have the names "<state>.<key>", "exp_avg.0"; "": it has no states
   std::optional<Shape> shape;  // of its states; nullopt: it has none, or they have several shapes
 };
 
@@ -42,7 +42,9 @@ struct ImportedRun {
   // Arguments of the optimizer under the names of hone's settings: learning_rate, adam_beta1, weight_decay, ...
   Json arguments = Json::object();
   Json trainer_state = nullptr;  // Transformers' trainer_state.json; null: there is none
-  // The state of ReduceLROnPlateau: rate, best, bad_in_row, cooling; null: the run does not use it.
+  // The state of ReduceLROnPlateau, an object. rate: the learning rate. best: the best metric so far. bad_in_row: the
+  // number of evaluations in a row without an improvement. cooling: the number of evaluations until they are counted
+  // again. null: the run does not use it.
   Json plateau = nullptr;
 };
 
@@ -50,8 +52,8 @@ struct ImportFormat {
   std::string name;  // of the program, for messages
   // Whether the file or folder `path` has this format. Decides by names of files, or reads a little of them.
   Result<bool> (*is_at)(const std::string& path, Store& store) = nullptr;
-  // Opens it; tensors are read later. H2214: it is incomplete or damaged. H2215: it is in a form that is not
-  // supported. Errors of torch_object.h.
+  // Opens the checkpoint; its tensors are read later. H2214: it is incomplete or damaged. H2215: it is in a form that
+  // is not supported. Errors of torch_object.h.
   Result<ImportedRun> (*open)(const std::string& path, Store& store) = nullptr;
 };
 

@@ -11,8 +11,9 @@
 
 namespace hone {
 
-// Divides a fuzzer's input into two files: the first four bytes are the size of the first file, all further bytes
-// after it are the second. nullopt: the input has fewer than four bytes.
+// Divides a fuzzer's input into two files. The first four bytes are the size of the first file, which follows them; the
+// remaining bytes are the second file. If the input is shorter than this size, the first file is all of the rest.
+// nullopt: the input has fewer than four bytes.
 inline std::optional<std::pair<std::string_view, std::string_view>> two_files(const uint8_t* data,
                                                                               size_t size) {
   uint32_t first = 0;
@@ -24,7 +25,7 @@ inline std::optional<std::pair<std::string_view, std::string_view>> two_files(co
   return std::pair(one, all.substr(one.size()));
 }
 
-// If `run` was opened, reads every tensor of at most 65,536 elements. An Error must have a text.
+// If `run` is an Error, checks that it has a text. Else reads every tensor of at most 65,536 elements; a read may fail.
 inline void read_all(const Result<ImportedRun>& run) {
   if (!run.ok()) {
     HONE_BUG_IF(run.error().text().empty(), "an error without text");

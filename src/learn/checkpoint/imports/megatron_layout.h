@@ -14,7 +14,8 @@ namespace hone {
 // The arguments of the training run on which the layout depends.
 struct MegatronShape {
   bool llama = false;  // rotary positions, gated MLPs and RMS norms, as Llama; false: as GPT-2
-  // Attention heads, groups of heads that share a key and a value, size of a head.
+  // heads: number of attention heads. groups: number of groups of heads that share a key and a value. head_dim: size of
+  // a head.
   int64_t heads = 1, groups = 1, head_dim = 1;
 };
 
@@ -34,9 +35,9 @@ struct RankTensor {
 };
 
 // Makes Transformers' weights from the parts that the ranks (in their order) have of one weight, and adds them to
-// `to`, with `prefix` in front of their names. A fused "qkv" of a Llama becomes three weights. Rows stay outputs,
-// [out,in], also in weights that Transformers keeps as [in,out] (is_transposed). Returns "", or the fault, such as
-// shapes that do not fit.
+// `to`, with `prefix` in front of their names. A fused "qkv" of a Llama becomes three weights. Matrices stay [out,in],
+// even if Transformers keeps them as [in,out] (is_transposed). Returns "", or the fault, such as shapes that do not
+// fit.
 std::string add_megatron_weight(const MegatronShape& shape, const MegatronWeight& weight,
                                 const std::vector<RankTensor>& ranks, const std::string& prefix,
                                 PieceWeights& to);

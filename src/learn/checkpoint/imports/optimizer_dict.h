@@ -29,7 +29,8 @@ class UpdateCount {
   // Adds the count of one weight. H2215: it differs from that of the weights before. H2214: it is not a whole number
   // of updates.
   Status add(double updates, const std::string& weight);
-  // Does this with a count that is the only element of the tensor `tensor`.
+  // Adds the count of one weight, which is the only element of the tensor `tensor` of `source`. Errors: those above,
+  // and those of reading the tensor.
   Status add(const WeightSource& source, const std::string& tensor, const std::string& weight);
   int64_t value() const { return updates_.value_or(0); }  // 0: no weight was added
 
@@ -60,10 +61,12 @@ struct OptimizerDict {
 };
 // Takes the states of `optimizer`, a state dict in the tree of `file`. It may identify weights by name, by number with
 // names in "param_names", or by number alone; then names_in_groups() finds the names in `weights`. H2214: the dict has
-// another form. H2215: the names of numbered weights cannot be found, or weights have been updated differently often.
+// another form. H2215: the names of numbered weights cannot be found, or the optimizer has not updated all weights
+// equally often.
 Result<OptimizerDict> take_optimizer(TorchObject& file, const PickleValue& optimizer,
                                      const std::vector<NamedShape>& weights);
-// Does this without names of weights: the states of a weight that has only a number get the names "<state>.#<number>".
+// As take_optimizer(), but without names of weights: the states of a weight that has only a number get the names
+// "<state>.#<number>".
 Result<OptimizerDict> take_numbered_optimizer(TorchObject& file, const PickleValue& optimizer);
 
 }  // namespace hone

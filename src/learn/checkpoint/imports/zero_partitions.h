@@ -1,5 +1,5 @@
 // Reads the files in which the ranks of DeepSpeed's ZeRO save weights and optimizer states. A rank has flat tensors,
-// in which parts of many weights are joined; this finds the pieces of each weight in them.
+// in which parts of many weights are joined. The functions below find the pieces of each weight in them.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ namespace hone {
 // The kind is "fp32" for the weights, else the name of an optimizer state, such as "exp_avg".
 struct ZeroRank {
   std::shared_ptr<TorchObject> file;
-  int64_t stage = 0, ranks = 0;    // ZeRO stage 1, 2 or 3; number of ranks
+  int64_t stage = 0, ranks = 0;    // stage: ZeRO stage 1, 2 or 3. ranks: number of ranks
   std::vector<std::string> kinds;  // "fp32" first
   std::vector<int64_t> elements;   // of each flat tensor k; the same for all kinds
   // The weights in each flat tensor, in order; only in stages 1 and 2 of newer versions, else empty. A slice is the
@@ -30,8 +30,8 @@ struct ZeroRank {
   std::optional<double> loss_scale;  // none: not in the file
 };
 
-// Reads the file of one rank. H2214: the file lacks a part, or has one of another form. H2215: experts in DeepSpeed's
-// form.
+// Reads the file of one rank. H2214: the file lacks a part, or has one of another form. H2215: the model is a mixture
+// of experts in DeepSpeed's form.
 Result<ZeroRank> read_zero_rank(std::shared_ptr<TorchObject> file);
 
 // The weights of each group of the optimizer, in the order in which they are in its flat tensor.

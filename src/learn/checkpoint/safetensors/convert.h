@@ -11,9 +11,9 @@
 
 namespace hone {
 
-// The element types of files. i16, u16, u32, u64 and `opaque` have no DType of their own. A reader reports them as the
-// DType that holds every value (i32 for i16 and u16, i64 for u32 and u64), and must convert their elements. opaque: an
-// element type that hone cannot read.
+// The element types of files. i16, u16, u32 and u64 have no DType of their own. A reader reports i16 and u16 as i32,
+// u32 and u64 as i64, and must convert their elements; a u64 above the largest i64 cannot be converted. opaque: an
+// element type that hone cannot read, which a reader reports as u8.
 enum class Stored : uint8_t {
   f64,
   f32,
@@ -32,7 +32,7 @@ enum class Stored : uint8_t {
 };
 
 int64_t size_of(Stored s);  // bytes of one element; 0 for opaque
-DType dtype_of(Stored s);   // the same type as a DType, or the DType that holds every value
+DType dtype_of(Stored s);   // the same type as a DType, or the DType as which a reader reports it
 bool is_dtype(Stored s);    // whether elements have the same bytes as those of dtype_of(s)
 Stored stored_of(DType t);
 

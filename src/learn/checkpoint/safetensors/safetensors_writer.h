@@ -28,7 +28,8 @@ struct TensorData {
   // Used in place of `bytes` if it is set, for a tensor that is not in the host's memory: calls the sink with blocks
   // of whole elements, in order.
   std::function<Status(BlockSink)> blocks = {};
-  // With `blocks`: does this for the rows begin to end - 1 of the first axis. Empty: rows cannot be read separately.
+  // With `blocks`: calls the sink with the elements of rows begin to end - 1 of the first axis. Empty: rows cannot be
+  // read separately.
   std::function<Status(int64_t begin, int64_t end, BlockSink)> rows = {};
 };
 
@@ -41,7 +42,7 @@ inline constexpr int64_t kDefaultShardSize = 5'000'000'000;  // bytes; Transform
 Status write_safetensors(HashedFile& out, std::span<const TensorData> tensors,
                          const Metadata& metadata = kTorchMetadata);
 
-// Writes <folder>/<stem>.safetensors. If the tensors take more than `max_shard_size` bytes, writes shards
+// Writes <folder>/<stem>.safetensors. If the tensors take more than `max_shard_size` bytes, writes instead shards
 // <stem>-00001-of-0000N.safetensors and then <stem>.safetensors.index.json. Shards are filled in the caller's order; a
 // tensor is never split. Each file appears complete or not at all. At the end, files of an earlier save under this
 // stem are removed. H2206 as in write_safetensors(); errors of the store.

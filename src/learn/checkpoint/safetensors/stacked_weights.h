@@ -1,7 +1,8 @@
-// Stacked tensors: the model has one tensor with a matrix for each expert, the checkpoint has one tensor for each
-// expert (a member). A '*' in the name of the stacked tensor is the place of the member's number:
+// Stacked tensors. The model has one tensor with a matrix for each expert (a stacked tensor). The checkpoint has one
+// tensor for each expert (a member). A '*' in the name of the stacked tensor is the place of the member's number:
 //
-//   "mlp.experts.*.up_proj.weight" [E,F,C]   <->   "mlp.experts.0.up_proj.weight" [F,C], ..1.., ..2.., ...
+//   stacked   "mlp.experts.*.up_proj.weight" [E,F,C]
+//   members   "mlp.experts.0.up_proj.weight" [F,C], "mlp.experts.1.up_proj.weight" [F,C], ...
 #pragma once
 
 #include <memory>
@@ -31,7 +32,7 @@ struct StackedTensor {
 };
 // Returns the weights with the members of these tensors replaced by the stacked tensors. Members are counted from
 // number 0 until one is missing or has another type. Without members, the part of `merged` is taken. Tensors that have
-// neither are not added; other tensors stay unchanged. No values are read. Returns `weights` if nothing is to do.
+// neither are not added; other tensors stay unchanged. No values are read. Returns `weights` if there is nothing to do.
 std::unique_ptr<WeightSource> join_stacked(std::unique_ptr<WeightSource> weights,
                                            const std::vector<StackedTensor>& tensors);
 // Replaces each stacked tensor (name with '*') in `tensors` by its members.

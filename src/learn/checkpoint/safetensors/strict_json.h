@@ -16,9 +16,10 @@ Result<Json> parse_strict_json(std::string_view text, ErrorCode code, const std:
 // Reads a file such as config.json, as Python's json module does. The error `code`: it holds JSON that is not an
 // object. H0003: the file cannot be read. H0001, H0002: it is not JSON, or nested too deeply.
 Result<Json> read_json_object(const std::string& path, ErrorCode code);
-// Does this and keeps the keys in the order of the file.
+// As read_json_object(), but keeps the keys in the order of the file.
 Result<OrderedJson> read_ordered_object(const std::string& path, ErrorCode code);
-// The text of `value` in the form in which Transformers writes such files, without a newline at the end.
+// The text of `value` in the form in which Transformers writes such files, without a newline at the end. indent: blanks
+// for each level.
 std::string json_text(const Json& value, int indent = 2);
 
 }  // namespace hone

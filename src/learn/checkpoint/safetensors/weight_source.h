@@ -19,7 +19,7 @@ struct TensorInfo {
   std::string file;    // path of the file that holds it
   int64_t offset = 0;  // of its first byte in the file
   int64_t bytes = 0;   // size in the file
-  // "": the file has the elements of `type`. Else the name of the form that the file has: "Q4_1", "U32", "F8_E4M3".
+  // "": the file has elements of type.dtype. Else the name of the element format in the file: "Q4_1", "U32", "F8_E4M3".
   std::string scheme;
   // For a quantized matrix whose blocks read_blocks() can give: the scheme's name in engine/ops/block_schemes.h; "":
   // there are no blocks to read. `nested`: the scales are quantized to 8 bits (models/quantization.h).

@@ -23,7 +23,7 @@ inline constexpr const char* kSaveStateDict =
     "save the weights alone: torch.save(model.state_dict(), 'pytorch_model.bin'), or as "
     "safetensors";
 
-bool is_torch_tensor(const PickleValue& v);  // also a parameter
+bool is_torch_tensor(const PickleValue& v);  // whether the value is a tensor or a parameter
 // Whether the value is a dict or an OrderedDict, also one that Python 2 wrote. The functions below take such values.
 bool is_torch_dict(const PickleValue& v);
 int64_t torch_entries(const PickleValue& dict);               // number of entries
@@ -35,9 +35,11 @@ PickleValue torch_find(const PickleValue& dict, std::string_view key);
 std::string torch_class(const PickleValue& v);
 // The elements of a torch.Size; nullopt: the value is not a torch.Size.
 std::optional<Shape> torch_size(const PickleValue& v);
-// A torch.Size as the shape of a tensor; nullopt also if a tensor cannot have so large a shape.
+// The elements of a torch.Size as the shape of a tensor; nullopt: the value is not a torch.Size, or it is too large for
+// a tensor.
 std::optional<Shape> torch_shape(const PickleValue& v);
-// The element type for a value such as torch.float32; nullopt: hone does not have this type, or it is another value.
+// The element type for a value such as torch.float32; nullopt: hone does not have this type, or the value is not a
+// type.
 std::optional<DType> torch_dtype(const PickleValue& v);
 
 // A file of torch.save. Its tensors, as a WeightSource, are those that take() has added. Contiguous tensors, and parts

@@ -16,7 +16,8 @@ namespace hone {
 Status save_torch(const std::string& path, std::span<const TensorData> tensors,
                   Store& store = file_store());
 
-// Does this for tensors without bytes: `read` fills `out` with the bytes of tensors[i] when they are written.
+// As save_torch() above, for tensors whose `bytes` are empty: `read` fills `out` with the bytes of tensors[i] when they
+// are written.
 using ReadTensor = std::function<Status(size_t i, std::span<std::byte> out)>;
 Status save_torch(const std::string& path, std::span<const TensorData> tensors,
                   const ReadTensor& read, Store& store = file_store());

@@ -65,17 +65,19 @@ struct AxisLengths {
 
 // Chooses the shapes for micro-batches of about `rows` rows. `axes` has the lengths of the same rows on each axis.
 //
-// - If all rows of an axis have the same length (blocks), the sizes are `rows` rows, and `remainder_rows` rows for the
-//   last micro-batch of an epoch (0: no such size).
+// - If all rows of an axis have the same length (blocks), the sizes are the tokens of `rows` rows, and those of
+//   `remainder_rows` rows for the last micro-batch of an epoch (0: no such size). A micro-batch holds at most `rows`
+//   rows.
 // - If lengths differ, the largest size is rows * mean + sqrt(rows) * standard deviation of the lengths, but at least
 //   one longest row and at most `rows` of them. The smaller sizes are fractions of the largest, for micro-batches that
 //   it does not fill. All sizes are multiples of 64. A micro-batch holds at most 2 * rows rows.
 // - With `whole`, the largest size holds the `rows` longest rows together, so any `rows` rows fit one micro-batch,
 //   which holds at most `rows` rows.
-// - Several axes: sizes are chosen for each axis. The shapes combine equal fractions of all axes, and one full axis
-//   with about half of the other.
+// - Several axes: sizes are chosen for each axis. Some shapes combine equal fractions of all axes. Other shapes combine
+//   the full size of one axis with smaller sizes of the others.
 //
-// The size of kSequences is one more than the rows, for the slack; it equals the rows if there is one axis of blocks.
+// The size of kSequences is one more than the most rows of a micro-batch, for the slack; without slack (one axis of
+// blocks) it equals the most rows.
 BatchGrid choose_grid(std::span<const AxisLengths> axes, int64_t rows, int64_t remainder_rows = 0,
                       bool whole = false);
 
@@ -103,8 +105,9 @@ void plan_step(std::span<const std::vector<int64_t>> lengths, const BatchGrid& g
                StepPlan& plan);
 // Plans the micro-batches of one rank. Micro-batch u of the step has the step's rows
 // [u * unit_rows, (u + 1) * unit_rows), and rank r takes micro-batches r, r + ranks, ... . Every rank plans the same
-// number of micro-batches; the last one may have no rows. All have the shape that the largest of the step needs.
-// Throws a Bug if that does not fit grid.largest(). plan.rows and plan.tokens count the whole step.
+// number of micro-batches; the last one may have no rows. All micro-batches of all ranks have the same shape: the
+// smallest in which each of them fits. Throws a Bug if one does not fit grid.largest(). plan.rows and plan.tokens count
+// the whole step.
 void plan_units(std::span<const std::vector<int64_t>> lengths, const BatchGrid& grid,
                 int64_t unit_rows, const Share& share, StepPlan& plan);
 // Adds micro-batches without rows until the plan has `count`, so that a rank without rows still takes part in the

@@ -11,7 +11,7 @@ struct LabelInputs {
   std::span<int32_t> token_types = {};  // [T], 0 in slack
   // [S] the class; kIgnoreLabel for empty sequences, the slack and rows without a class
   std::span<int32_t> classes = {};
-  // [S] regression: values has the label, weight is 1; both are 0 for sequences without a label
+  // [S] regression. For a sequence with a label `values` has the label and `weight` is 1; for others both are 0.
   std::span<float> values = {}, weight = {};
   std::span<int32_t> tags = {};  // [T] the class of each token; kIgnoreLabel in slack
 };

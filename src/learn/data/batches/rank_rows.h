@@ -17,7 +17,7 @@ namespace hone {
 void add_rows_of_rank(std::span<const int64_t> rows, int64_t batch_rows, const Share& share,
                       std::vector<int64_t>& mine);
 
-// The largest number of rows that one rank takes of a step of `rows` rows.
+// The largest number of rows that one rank takes from a step of `rows` rows.
 int64_t most_rows_of_rank(int64_t rows, int64_t batch_rows, int64_t ranks);
 
 }  // namespace hone

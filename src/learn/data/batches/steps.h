@@ -16,8 +16,8 @@ struct StepOptions {
   int64_t accumulation = 1;  // gradient_accumulation_steps
   double epochs = 3;         // num_train_epochs, used when max_steps < 1
   int64_t max_steps = -1;    // < 1: epochs decide
-  // dataloader_drop_last: drops a short last batch of an epoch, but not a last step with fewer than `accumulation`
-  // batches.
+  // dataloader_drop_last. true: drops a last batch of an epoch that has fewer than batch_rows rows. A last step with
+  // fewer than `accumulation` batches stays.
   bool drop_last = false;
 };
 

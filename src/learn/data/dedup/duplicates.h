@@ -2,7 +2,7 @@
 // is a range of the rows; a text has one or more keys (fingerprints.h); the keys are divided into parts by their value.
 //
 //   1  KeyWriter    for each item: writes the keys of its texts, one section for each part
-//   2  find_pairs   for each part: reads the section of that part from all items and finds texts that share a key
+//   2  find_pairs   for each part: takes the section of that part from all items and finds texts that share a key
 //   3  others_by_item (exact keys) or join_pairs (MinHash) turns the pairs into the texts to leave out. join_pairs
 //      links pairs to clusters, since A and C may be duplicates only through B
 //
@@ -50,7 +50,8 @@ std::vector<std::string> others_by_item(const std::vector<DuplicatePair>& pairs,
 // others_by_item. `pairs` may be in any order.
 std::vector<std::string> join_pairs(const std::vector<DuplicatePair>& pairs, int64_t items);
 
-// Pairs and rows (of others_by_item) as bytes and back. The append functions add to the end of the vector.
+// Convert pairs to bytes, bytes of pairs_to_bytes to pairs, and a section of others_by_item or join_pairs to row
+// numbers. The append functions add to the end of the vector.
 std::string pairs_to_bytes(const std::vector<DuplicatePair>& pairs);
 void append_pairs(std::string_view bytes, std::vector<DuplicatePair>& pairs);
 void append_rows(std::string_view bytes, std::vector<uint32_t>& rows);

@@ -18,8 +18,9 @@
 namespace hone {
 
 struct DedupOptions {
-  enum class Kind { kNone, kExact, kMinHash } kind = Kind::kNone;
-  int64_t num_perm = 256;
+  enum class Kind { kNone, kExact, kMinHash } kind = Kind::kNone;  // kNone: texts have no keys
+  // The members below are only for kMinHash.
+  int64_t num_perm = 256;  // the number of values in a signature; b * r is at most this
   // The Jaccard similarity from which two texts should share a key.
   double threshold = 0.7;
   int64_t ngram = 5, min_length = 5;  // both in words
@@ -28,12 +29,13 @@ struct DedupOptions {
 
 using TextKey = std::array<uint64_t, 2>;
 
-// The number of bands (b), and of values in each band (r, `rows`).
+// The number of bands (b), and the number of values in each band (r, the member `rows`).
 struct Bands {
   int64_t bands = 0, rows = 0;
   bool operator==(const Bands&) const = default;
 };
-// Chooses the bands with the least sum of false positives and false negatives, both with the same weight.
+// Chooses the bands for which the sum of two integrals over the similarity is least: the probability of a shared key
+// below `threshold` (false positives), and that of no shared key above it (false negatives).
 Bands optimal_bands(double threshold, int64_t num_perm);
 
 // The text in NFC and lower case. Each run of white space becomes one blank; white space at both ends is removed.

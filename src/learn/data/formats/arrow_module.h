@@ -34,15 +34,16 @@ struct HoneArrowText {
   int64_t size;
 };
 
-// One value. `kind` decides which other members are set. Pointers are valid until the next call with the same file.
+// One value. `kind` decides which other members are set. The pointers are valid until the next call of a function with
+// the same file.
 struct HoneArrowCell {
   HoneArrowKind kind;
   int64_t integer;  // of kHoneArrowInteger; 0 or 1 of kHoneArrowBool
-  double number;
+  double number;    // of kHoneArrowFloat
   HoneArrowText text;
   const int64_t* integers;
   const HoneArrowText* texts;
-  int64_t count;  // number of elements of a list
+  int64_t count;  // number of elements of `integers` or `texts`
 };
 
 struct HoneArrowFile;

@@ -15,7 +15,7 @@ namespace hone {
 
 class Reader;  // base/store/store.h
 
-// Limits for data from unknown users, so that one file cannot take all memory or time.
+// Limits for data from unknown users, so that one file cannot take all memory or time. Exceeding one is error H2118.
 struct ReadLimits {
   // The most bytes of one row in a text format.
   int64_t row_bytes = std::numeric_limits<int64_t>::max();
@@ -36,8 +36,8 @@ class Source {
   // Makes `offset` the offset of the next read. Returning to bytes of head() costs nothing as long as no later byte was
   // read. Other moves may start the source again from its first byte. Errors: H2102 e.g. for a pipe.
   Status seek(int64_t offset);
-  // The first kHeadBytes bytes, or all if there are fewer. Call it only before the first read. read() still returns
-  // these bytes.
+  // The first kHeadBytes bytes of the source, or all if there are fewer. Call it only before the first read(), which
+  // still begins with these bytes.
   Result<std::string_view> head();
   static constexpr size_t kHeadBytes = 4096;
   // For libraries that open files themselves. path() is the local path of a file, bytes() the contents of a
@@ -45,7 +45,8 @@ class Source {
   // bytes().
   virtual std::string path() const { return {}; }
   virtual std::string_view bytes() const { return {}; }
-  // Reads any part of a URL without changing the offset of read(). Owned by the source; null unless it is a URL.
+  // A reader of any part of a URL, which does not change the offset of read(). Owned by the source. Null if the source
+  // is not a URL.
   virtual Reader* ranges() { return nullptr; }
   const std::string& name() const { return name_; }  // as the user typed it
   void limit(const ReadLimits& limits) { limits_ = limits; }
@@ -82,8 +83,10 @@ Result<std::unique_ptr<Source>> in_memory(std::unique_ptr<Source> source);
 class SequentialSource : public Source {
  protected:
   using Source::Source;
-  virtual Result<int64_t> make(char* to, int64_t size) = 0;  // the next bytes, as Source::read
-  virtual Status restart() = 0;                              // the next byte is again the first
+  // Produces the next bytes; arguments and result are as for Source::read().
+  virtual Result<int64_t> make(char* to, int64_t size) = 0;
+  // After restart(), make() produces the bytes from the first one on.
+  virtual Status restart() = 0;
 
  private:
   Result<int64_t> read_more(char* to, int64_t size) final;
@@ -131,7 +134,8 @@ class ByteReader {
   int64_t offset() const { return base_ + static_cast<int64_t>(pos_); }
   int64_t line() const { return line_; }
   int64_t column() const { return offset() - line_start_ + 1; }
-  // Makes the byte at `offset` the next one. The caller passes the line and column of that byte. Clears an error.
+  // Makes the byte at `offset` the next one. The caller passes the line and column of that byte. Clears an earlier
+  // error. Errors: those of Source::seek().
   Status seek(int64_t offset, int64_t line, int64_t column = 1);
   bool failed() const { return !status_.ok(); }
   Status status() const { return status_; }
@@ -159,8 +163,8 @@ class ByteReader {
 // The index of the first byte that is not part of valid UTF-8 (RFC 3629); std::string_view::npos if all are.
 size_t find_bad_utf8(std::string_view text);
 
-// The beginning of `text` for a message, on one line: at most about `limit` bytes. Control characters are escaped as
-// "\n". Ends with "..." if the text was cut.
+// The beginning of `text` for a message, on one line: at most about `limit` bytes. Control characters are escaped, such
+// as a line break as "\n". Ends with "..." if the text was cut.
 std::string preview(std::string_view text, size_t limit = 60);
 
 }  // namespace hone

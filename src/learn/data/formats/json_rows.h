@@ -20,8 +20,9 @@ Result<bool> take_json_value(ByteReader& in, std::string& to);
 // Skips white space. Returns the next byte, not consumed, or ByteReader::kEnd.
 int skip_json_space(ByteReader& in);
 
-// Reads rows from the current place of `in`. Each line is one value; but if the first value has several lines, values
-// follow one another and line breaks have no meaning. Errors: those of json_row for the first row.
+// Returns a reader of the rows from the current place of `in`. Each line is one value. But if the first value extends
+// over several lines, values may begin and end anywhere, and line breaks are only white space. Errors: those of
+// json_row for the first row.
 Result<std::unique_ptr<RowReader>> open_json_values(ByteReader in);
 
 }  // namespace hone

@@ -32,7 +32,7 @@ struct MegatronIndex {
   MegatronType type = MegatronType::kInt32;
   // `documents` counts the entries of document_starts, which are one more than the documents.
   int64_t sequences = 0, documents = 0;
-  // The bytes of x.idx at which the arrays begin.
+  // The offsets in x.idx, in bytes, at which the arrays `lengths`, `places` and `document_starts` begin.
 
   int64_t lengths_at() const { return kMegatronHeaderBytes; }
   int64_t places_at() const { return lengths_at() + 4 * sequences; }
@@ -47,10 +47,11 @@ std::string megatron_header(const MegatronIndex& index);
 Result<MegatronIndex> parse_megatron_header(std::string_view header, int64_t file_bytes,
                                             const std::string& name);
 
-// The named files, each x.idx or x.bin completed to the pair x.idx, x.bin if both exist. Without repeats, in order.
+// Returns `named` in order and without repeats. A file x.idx or x.bin is replaced by both files, x.idx and x.bin, if
+// both exist.
 std::vector<std::string> files_with_ids(const std::vector<std::string>& named);
 
-// Error H2119 for the file `name`.
+// Error H2119 for the file `name`, with the reason `why`.
 Error bad_megatron(const std::string& name, std::string why);
 
 }  // namespace hone

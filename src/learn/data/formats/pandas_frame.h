@@ -19,8 +19,8 @@ struct PickledTable {
 
 // The columns are views into the pickle, which must outlive them. NaN, None and NA become null. The row index of a
 // DataFrame is left out. `file` is the name for messages. Errors of this function and of CellArray::cell(): H2701 the
-// pickle is not in pandas' form; H2703 a class that is not read (only text, numbers, booleans and lists or dicts of
-// them are); H2704 a nested cell that unpacks to too many bytes; H2108 text that is not UTF-8.
+// pickle is not in pandas' form; H2703 a class that hone does not read (it reads text, numbers, booleans, and lists or
+// dicts of them); H2704 a nested cell that unpacks to too many bytes; H2108 text that is not UTF-8.
 Result<PickledTable> read_pickled_table(const Pickle& pickle, const std::string& file);
 
 }  // namespace hone

@@ -40,11 +40,11 @@ struct Row {
   // cells[i] belongs to column i of RowReader::columns(); a cell for every column.
   std::vector<Cell> cells;
   std::string_view file;  // the file's name; valid as long as the reader
-  // The line at which the row begins, or its number in the file; both 1-based.
+  // The line at which the row begins; with line_is_row the number of the row in the file. 1-based.
   int64_t line = 0;
   // The place of the row for messages: "train.csv:7", "train.parquet row 7".
   std::string where() const;
-  // `line` is the number of the row: in formats without lines, such as parquet.
+  // true: the format has no lines (such as parquet), and `line` is the number of the row.
   bool line_is_row = false;
 };
 
@@ -74,7 +74,7 @@ struct RowOptions {
   std::string json_field = {};
   // .csv and .tsv only: the names of the columns of a file without a header line. Empty: the first line is the header.
   std::vector<std::string> column_names = {};
-  // .csv and .tsv only: the header line that an error about a missing header suggests, names joined by ",".
+  // .csv and .tsv only: the example of a header line in the error about a missing header: names joined by ",".
   std::string header_example = "text";
   // .csv and .tsv only. false: quotes are ordinary bytes, as in GLUE's own files.
   bool quoted = true;
@@ -95,7 +95,7 @@ class RowReader {
   virtual Result<bool> next(Row& row) = 0;
   // The position of the row that next() would return.
   virtual RowPosition position() const = 0;
-  // Empty if the file has no names of classes.
+  // The class names that the file has; empty if it has none.
   virtual LabelNames label_names() const { return {}; }
   // Says that the caller needs only these columns (indices into columns()) from now on. Formats that store each column
   // by itself, such as parquet, then skip the other columns and return null in their cells.
@@ -119,8 +119,9 @@ struct Format {
 // All formats; the build generates the definition from the file names.
 std::vector<Format> all_format();
 
-// The format of a file: options.format, else by the extension of the name, before .gz, .zst, .bz2, .xz or .zip.
-// Errors: H2103 an unknown format or extension; H2104 the extension of a compression that hone does not read (.7z).
+// The format of a file: options.format; if it is empty, the format of the extension of the name, where .gz, .zst, .bz2,
+// .xz or .zip at the end does not count. Errors: H2103 an unknown format or extension; H2104 the extension of a
+// compression that hone does not read (.7z).
 Result<Format> find_format(const std::string& file_name, const RowOptions& options);
 
 // Opens a source in the format that find_format chooses for its name. Unpacks a compressed source. Errors: those of

@@ -5,8 +5,8 @@
 
 namespace hone {
 
-// Reads up to `most` rows, each twice. Traps if the second reading fails or ends at another position, or if
-// same(row, again) is false. An error in the first reading ends the function.
+// Reads up to `most` rows, each twice. Traps (aborts the process) if the second reading of a row fails or ends at
+// another position, or if same(row, again) is false. If the first reading of a row fails, the function returns.
 template <class Same>
 void read_rows_twice(RowReader& reader, Same&& same, int64_t most = INT64_MAX) {
   Row row, again;

@@ -16,7 +16,7 @@ struct Table {
   std::string error;
 };
 
-// Reads all rows. Reads each row a second time from its position and expects it to be the same.
+// Reads all rows. Also seeks back to each row, reads it a second time and expects it to be the same.
 inline Table read(Result<std::unique_ptr<RowReader>> opened) {
   Table table;
   if (!opened.ok()) {

@@ -19,7 +19,7 @@ class TextRowReader : public RowReader {
   // Fills row.cells from in_. next() has set row.line to the current line; change it if the row begins at a later line.
   // Returns false after the last row. After an error next() returns to the start of the row.
   virtual Result<bool> read_row(Row& row) = 0;
-  // Reads the first row and goes back, so that formats whose rows name the columns (jsonl) know columns().
+  // Reads the first row and returns to its start, so that formats whose rows name the columns (jsonl) know columns().
   Status look_at_first_row();
 
   ByteReader in_;

@@ -17,16 +17,18 @@ namespace hone {
 
 struct ImageNetRequest {
   std::string train_tar, val_tar;  // paths or URLs; "": this split is left out
-  // With val_tar exactly one: a file for classes_of_boxes or for classes_of_list (validation_classes.h).
+  // The file with the classes of the validation images. If val_tar is set, set one of the two: val_boxes is for
+  // classes_of_boxes, val_labels for classes_of_list (validation_classes.h). Not used without val_tar.
   std::string val_boxes, val_labels;
   std::string output_dir;  // must exist; no other process may write there
-  // Write WebDataset archives instead of a folder for each class.
+  // true: write WebDataset archives; false: write a folder for each class.
   bool shards = false;
-  // Fail unless the archives have all classes and images of ILSVRC2012.
+  // true: fail unless the archives have all classes and images of ILSVRC2012; false: accept a part of them.
   bool expects_all = true;
-  int writers = 16;  // files written at a time
-  // Called after each group of images with the split's number of images so far. Returns true to stop; a later call with
-  // the same request continues. An Error ends the work.
+  int writers = 16;  // files written at a time, if `shards` is false
+  // Called on the calling thread after each group of images (image_sink.h), with "train" or "validation" and the number
+  // of images of this split so far. If it returns true, the work stops; a later prepare_imagenet() with the same
+  // request continues. If it returns an Error, prepare_imagenet() returns that Error. May be null.
   std::function<Result<bool>(const std::string& split, int64_t images)> progress;
 };
 

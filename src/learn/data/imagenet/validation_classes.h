@@ -1,4 +1,4 @@
-// Finds the class of each validation image of ILSVRC2012. The archive of these images does not tell the classes.
+// Finds the class of each validation image of ILSVRC2012. The archive of these images does not contain the classes.
 #pragma once
 
 #include <map>

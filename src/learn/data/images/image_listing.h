@@ -1,5 +1,5 @@
-// Keeps the listings of folders in a file, so that many runs list the objects of a bucket only once. Each file has its
-// size in bytes:
+// Keeps the listings of folders in a file, so that many runs list the objects of a bucket only once. The number after
+// the name of a file is its size in bytes:
 //
 //   {"format": "hone listing 1"}
 //   {"folder": "gs://b/train", "folders": ["bird", "cat"], "files": []}
@@ -18,8 +18,8 @@ namespace hone {
 
 class ImageListing {
  public:
-  // Reads the listings from `file`, a path or URL, if it exists. "": list() always asks the store, and nothing is
-  // saved. Errors: H2964 the file does not have this form; those of the store.
+  // Reads the listings from `file`, a path or URL, if it exists. If `file` is "", list() always asks the store, and
+  // save() does nothing. Errors: H2964 the file does not have this form; those of the store.
   static Result<ImageListing> open(const std::string& file);
 
   // The entries of the folder, from the file if it has the folder, else from the store. May be called by several

@@ -22,7 +22,8 @@ namespace hone {
 
 struct LoadedImage {
   Image pixels;
-  // The part to set to the mean colour (random erasing); pixels still has its colours.
+  // The part of the image that the caller must set to the mean colour (random erasing), or none. `pixels` still has the
+  // original colours there.
   std::optional<Box> erased;
   std::optional<Error> error;  // the reason why there are no pixels; none: `pixels` is valid
 };
@@ -34,12 +35,12 @@ struct LoadMemory {
 };
 
 // The rows of one start() and their images. It must stay alive while the loader works on it: destroy it after the
-// loader, or when all its rows are loaded.
+// loader, or after take() has returned the images of all its rows.
 class ImageBatch {
  public:
   int64_t number = -1;  // for the caller, e.g. the number of the step; the loader does not use it
-  bool holds(int64_t row) const;
-  int64_t size() const { return std::ssize(rows_); }
+  bool holds(int64_t row) const;                      // true if `row` is a row of the batch
+  int64_t size() const { return std::ssize(rows_); }  // number of different rows
 
  private:
   friend class ImageLoader;
@@ -48,7 +49,7 @@ class ImageBatch {
   std::vector<LoadedImage> images_;
   std::vector<uint8_t> ready_;
   int64_t epoch_ = 0;
-  // Index of the first row that no thread has started; number of rows being made.
+  // next_: index of the first row that no thread has started. busy_: number of rows that threads are making.
   size_t next_ = 0, busy_ = 0;
 };
 
@@ -57,16 +58,17 @@ class ImageLoader {
   // Fills `to` with the pixels, or the error, of a row in an epoch. Called by several threads at a time. The result
   // must depend only on row and epoch.
   using Make = std::function<void(int64_t row, int64_t epoch, LoadedImage& to, LoadMemory& memory)>;
-  // With 0 `threads`, take() makes all pixels itself.
+  // With `threads` 0, take() calls `make` for all rows itself.
   ImageLoader(int threads, Make make);
   ~ImageLoader();
   ImageLoader(const ImageLoader&) = delete;
 
-  // Starts to load `rows` into `batch`, and replaces its earlier rows and images. Rows may repeat. Waits only for
-  // rows of this batch that threads are making at the moment.
+  // Starts to load `rows` into `batch`, and replaces its earlier rows and images. Rows may repeat. Does not wait for
+  // the new images; waits only if threads are still making earlier rows of this batch.
   void start(ImageBatch& batch, int64_t epoch, std::span<const int64_t> rows);
-  // Waits for the image of a row and returns it. The reference is valid until the next start() with this batch. `row`
-  // must be in the batch, else a Bug is thrown. An exception of `make` in any thread is thrown here.
+  // Returns the image of a row. Until it is ready, makes other rows of the batch or waits. The reference is valid until
+  // the next start() with this batch. `row` must be in the batch, else a Bug is thrown. If `make` has thrown an
+  // exception in any thread, this and all later calls throw it.
   const LoadedImage& take(ImageBatch& batch, int64_t row);
   int threads() const { return static_cast<int>(threads_.size()); }
   // Total time in take(), including images that it made.

@@ -1,5 +1,5 @@
-// The images of a split: the place of each image's encoded bytes (a file, a part of an archive, or memory) and its
-// label.
+// The images of a split. For each image: its label, and the place of its encoded bytes (a file, a part of an archive,
+// or memory).
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class ImageRows {
   static constexpr int32_t kNoLabel = -1;
 
   int64_t size() const { return std::ssize(rows_); }
-  // Adds a folder, or an archive, of any store, and returns its index for add_file and add_range.
+  // Adds the path or URL of a folder or of an archive. Returns its index, which add_file and add_range take.
   int32_t add_folder(std::string folder);
   // Adds an image that is the file `name` in a folder. `bytes` is its size, or 0 if it is not known. `label` may be
   // kNoLabel in all add functions.
@@ -32,7 +32,7 @@ class ImageRows {
   void set_labels(Fn&& label_of) {
     for (size_t i = 0; i < rows_.size(); ++i) rows_[i].label = label_of(static_cast<int64_t>(i));
   }
-  // Adds the first `rows` rows of `other`.
+  // Adds copies of the first `rows` rows of `other`.
   void append(const ImageRows& other, int64_t rows);
   // A copy with these rows in this order. number() of a row does not change.
   ImageRows picked(const std::vector<int64_t>& rows) const;
@@ -48,8 +48,8 @@ class ImageRows {
   // The encoded bytes of an image. Reads them into `memory` unless they are in this object; the view is then valid
   // until `memory` changes. May be called by several threads at a time. Errors: those of the store.
   Result<std::string_view> bytes(int64_t row, std::string& memory) const;
-  bool is_remote() const;  // some images have URLs, so reads wait for a network
-  int64_t memory_bytes() const;
+  bool is_remote() const;        // true: some images have URLs, so reads wait for a network
+  int64_t memory_bytes() const;  // the memory that this object takes, in bytes
   // A hash of all rows in order: labels; names, sizes and offsets of files; bytes of images in memory. Only the
   // last part of a folder's path counts, so the hash stays the same if the data set is moved.
   uint64_t hash() const;

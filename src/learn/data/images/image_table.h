@@ -11,12 +11,13 @@ struct ImageColumns {
   std::string image = "image";  // the column of images; "img" is used if it does not exist
   // The column of classes (ClassLabel, texts or whole numbers). "labels" or "fine_label" is used if it does not exist.
   std::string label = "label";
-  bool labelled = true;  // false: rows to predict, the label column is not read
+  bool labelled = true;  // false: these are rows to predict, and the label column is not read
 };
 
-// Reads all rows into memory, with images still encoded. Paths are relative to the folder of their data file. Names
-// of classes are `names`; if it is empty those of the file; else the sorted labels. Errors: H2965 a column does not
-// exist, or a cell has no image; those of the rows and of label_map.h.
+// Reads all rows into memory, with images still encoded. Paths are relative to the folder of their data file. The names
+// of the classes are `names`; if it is empty, the names that the files have for the label column; if they have none,
+// the sorted labels. Errors: H2965 a column does not exist, or a cell has no image; those of the rows and of
+// label_map.h.
 Result<LabelledImages> read_image_table(const std::vector<std::string>& files,
                                         const ImageColumns& columns,
                                         const std::vector<std::string>& names = {});

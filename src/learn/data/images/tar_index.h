@@ -17,11 +17,12 @@ struct TarEntry {
 // Reads an archive entry by entry, so that contents can be read on the way.
 class TarWalk {
  public:
-  // `file` must outlive this object. `name` is the archive in messages. `at`: 0, or at() of an earlier walk to
-  // continue.
+  // `file` must outlive this object. `name` is the archive in messages. `at`: 0 to start with the first entry, or at()
+  // of an earlier walk to continue after it.
   TarWalk(Reader& file, std::string name, int64_t at = 0)
       : file_(file), name_(std::move(name)), at_(at) {}
-  // The next regular file; none at the end of the archive. Folders and links are skipped. Errors: those of list_tar().
+  // Moves to the next regular file and returns it; none at the end of the archive. Folders and links are skipped.
+  // Errors: those of list_tar().
   Result<std::optional<TarEntry>> next();
   int64_t at() const { return at_; }  // offset of the end of the last entry in the archive
   // Error H2966 for this archive, with the reason `why`.

@@ -5,7 +5,7 @@
 
 namespace hone {
 
-// A batch is full at this number of rows, or at this number of bytes of text if it is reached earlier.
+// A batch is full when it has kBatchRows rows, or kBatchBytes bytes of text if that is earlier.
 inline constexpr size_t kBatchRows = 1000, kBatchBytes = 8 << 20;
 
 }  // namespace hone

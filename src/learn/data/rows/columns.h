@@ -22,16 +22,16 @@ std::optional<size_t> place_of(const std::vector<std::string>& columns, const st
 Error no_column(const std::vector<std::string>& columns, const std::string& name,
                 const std::string& why, const std::string& where);
 
-// The reason why a column's name looks like a value, so the header is probably a row: "'1' is a number". "" if the
-// name does not look like a value. Numbers, texts longer than 60 bytes, and the model's `labels` look like values.
-// But if the columns are named 0, 1, 2, ..., as pandas names them, the result is "".
+// If the name of a column looks like a value, the header is probably a row of data. Returns the reason why it looks
+// like a value: "'1' is a number"; "" if it does not. Numbers, texts longer than 60 bytes, and `labels` (the labels of
+// the model) look like values. But if the columns are named 0, 1, 2, ..., as pandas names them, the result is "".
 std::string value_in_header(const std::vector<std::string>& columns, size_t column,
                             std::span<const std::string> labels = {});
 // The reason for the first column whose name looks like a value; "" if none does.
 std::string value_in_header(const std::vector<std::string>& columns,
                             std::span<const std::string> labels = {});
-// "the first line of FILE was taken as the header and looks like a row: WHY". "" if `why` is "", or if the file has no
-// header line: its format is neither csv nor tsv, or options.column_names names the columns.
+// The text "the first line of FILE was taken as the header and looks like a row: WHY". "" if `why` is "", or if the
+// file has no header line: its format is neither csv nor tsv, or options.column_names names the columns.
 std::string lost_row_of(const std::string& file, const RowOptions& options, const std::string& why);
 // The advice that notes append to the text of lost_row_of.
 inline constexpr const char* kLostRowTodo =

@@ -20,11 +20,13 @@ bool is_dataset_folder(const std::string& path);
 Result<std::vector<std::string>> dataset_splits(const std::string& folder);
 
 // The paths of the data files of a split of a DatasetDict. For a Dataset, which has one split, `split` is ignored.
-// Errors: H2131 there is no such split, a file is missing, or an indices file chooses some of the rows.
+// Errors: H2131 there is no such split; a file is missing; or the folder has an indices file, which chooses some of the
+// rows (versions of the library before 2.0 write one).
 Result<std::vector<std::string>> dataset_files(const std::string& folder, const std::string& split);
 
-// Parse the text of dataset_dict.json (the names of the splits) and of state.json (the names of the data files in the
-// folder). `name` is the file in messages. Errors: H2131.
+// splits_of_text returns the names of the splits from the text of a dataset_dict.json. files_of_text returns the names
+// of the data files from the text of a state.json. `name` is the file in messages. Errors: H2131 the text is not such a
+// file; files_of_text also if there is an indices file.
 Result<std::vector<std::string>> splits_of_text(std::string_view text, const std::string& name);
 Result<std::vector<std::string>> files_of_text(std::string_view text, const std::string& name);
 

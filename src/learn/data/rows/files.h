@@ -20,13 +20,14 @@ Result<std::vector<std::string>> expand_files(std::span<const std::string> patte
 
 // Reads the rows of all files in order; one file is open at a time. The columns are those of the first file; other
 // columns of later files are dropped. A row of json or jsonl that lacks a column has a null there. Errors of this
-// function and of the reader: H2101 `files` is empty; H2109 a later file of another format lacks a column; H2117 the
-// caller's memory for rows exceeds the limit of the run; those of open_file_source and open_source.
+// function and of the reader: H2101 `files` is empty; H2109 a later file that is not json or jsonl lacks a column;
+// H2117 the rows that the caller has kept so far take more memory than the run may take (base/core/memory.h); those of
+// open_file_source and open_source.
 Result<std::unique_ptr<RowReader>> open_rows(std::vector<std::string> files,
                                              const RowOptions& options = {});
 
-// As open_rows, but for files that follow an earlier file: `columns` are the columns of that file, and keep their
-// indices.
+// As open_rows, but for files that follow an earlier file, which this reader does not read. `columns` are the columns
+// of the earlier file; they are the first columns of this reader too.
 Result<std::unique_ptr<RowReader>> open_rows_after(std::vector<std::string> columns,
                                                    std::vector<std::string> files,
                                                    const RowOptions& options);
@@ -36,12 +37,13 @@ Result<std::unique_ptr<RowReader>> open_rows_after(std::vector<std::string> colu
 // rows.
 Result<size_t> text_column(const RowReader& rows, const std::string& wanted = "");
 
-// Checks that the first 1,000 rows of a column hold something other than numbers, and returns the reader to its place.
-// A list of token ids is not a number. Errors: H2109 all values are numbers.
+// Checks that a column is not a column of numbers, and returns the reader to its place. Looks at the first 1,000 rows;
+// empty cells do not count. A list of token ids is not a number. Errors: H2109 all values are numbers.
 Status check_no_numbers(RowReader& rows, size_t column);
 
-// The column `text`, else the only column with text other than numbers in the first 1,000 rows. Returns the reader to
-// its place. Errors: H2109 no column or several columns hold text.
+// The index of the column `text`; if there is none, of the only column that has text other than numbers in the first
+// 1,000 rows. Returns the reader to its place. Errors: H2109 there is no column `text`, and none or several columns
+// have such text.
 Result<size_t> only_text_column(RowReader& rows);
 
 // Counts the rows from the reader's place to the end, and returns the reader to that place.

@@ -24,7 +24,7 @@ std::span<const GlueTask> glue_tasks();
 // The choices of a setting: "" (no task), then the names of the tasks.
 std::vector<std::string> glue_choices();
 
-// Upper or lower case; null if there is no such task.
+// The task with this name, in upper or lower case; null if there is no such task.
 const GlueTask* find_glue_task(std::string_view name);
 
 }  // namespace hone

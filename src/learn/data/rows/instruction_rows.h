@@ -41,11 +41,11 @@ class InstructionReader {
   // Fills `row` with the next row. Returns false after the last row. Errors: those of the reader; H2110 a cell holds
   // something other than its form needs; H2123 the answer is empty.
   Result<bool> next(InstructionRow& row);
-  // The row of the file that next() read last, for its place.
+  // The row of the file that next() read last; callers use its place in messages.
   const Row& row() const { return row_; }
   const std::string& note() const { return note_; }  // for the run's summary: "chats from messages"
-  // The columns that hold texts: one, or those of prompt and answer. Empty for the form chat. Prompt and completion are
-  // returned even if they hold messages.
+  // The names of the columns that hold texts: the column of the form text, or the two columns of prompt and answer.
+  // Empty for the form chat. For the form pair also if the two columns hold messages.
   std::vector<std::string> text_columns() const;
 
  private:

@@ -17,8 +17,9 @@ struct LabelColumnOptions {
   std::vector<std::string> text_columns = {};
   // The column of the label; empty: find_label_columns chooses.
   std::string label_column = {};
-  bool label = true;  // false: rows to predict, which need no label
-  // The model's labels. In rows to predict, a column whose first value is one of them is not taken as text.
+  bool label = true;  // false: these are rows to predict, which need no label
+  // The model's labels. In rows to predict, a column other than the first is not taken as text if its value in the
+  // first row is one of these labels.
   std::vector<std::string> known_labels = {};
   // The text columns that the model was trained on; empty: unknown. If the file has these columns, and neither
   // text_columns nor `task` names others, they are taken. A file with a different number of texts is then an error.
@@ -53,9 +54,11 @@ struct LabelColumns {
 //   sentence1 and sentence2; the first two columns, or the only one, that hold text other than numbers and are not the
 //   label, as in run_glue of Transformers.
 // - Label, the first that applies: label_column; the column of the GLUE task; the first of kClassColumns; the last
-//   column, unless there is a task, that column is a text, or a column's name is a misspelt `label`.
+//   column. The last column is taken only if `label` is true, there is no task, it is not a text, and no column has a
+//   name that looks like a misspelt "label".
 //
-// Errors: H2109 a column does not exist, no column holds text, or the number of texts differs from trained_columns.
+// Errors: H2109 a column does not exist; no column holds text; no label was found although `label` is true; or the
+// number of texts differs from trained_columns.
 Result<LabelColumns> find_label_columns(const std::vector<std::string>& columns,
                                         const Row& first_row, const LabelColumnOptions& wanted);
 
@@ -67,9 +70,12 @@ struct LabelReader {
 // Opens files for classification. With a GLUE task, tab-separated files, .txt files and files without an extension are
 // read in GLUE's own form: tabs without quoting, and task->file_columns if there is no header.
 //
-// LabelColumns::lost_row is set in two cases. The label column was guessed, and its name looks like a value
-// (value_in_header) or equals a label of the first 100 rows. Or these are rows to predict, the text columns were
-// guessed, and the name of any column looks like a value or is a label of the model.
+// LabelColumns::lost_row is set in two cases:
+//
+// - The label column was guessed, and its name looks like a value (value_in_header) or equals a label of the first 100
+//   rows.
+// - These are rows to predict without a GLUE task, the text columns were guessed, and the name of any column looks like
+//   a value or is a label of the model.
 //
 // Errors: those of open_rows and find_label_columns; H2113 there are no rows.
 Result<LabelReader> open_label_rows(const std::vector<std::string>& files,

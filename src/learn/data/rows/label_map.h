@@ -43,7 +43,7 @@ class SeenLabels {
 
 struct LabelMap {
   bool regression = false;
-  // multi-label: a row may have several classes, or none.
+  // true: multi-label classification, where a row may have several classes, or none.
   bool many = false;
   // names[id] of the classes; empty for regression.
   std::vector<std::string> names;
@@ -51,20 +51,21 @@ struct LabelMap {
   std::map<std::string, int32_t, std::less<>> ids;
 };
 
-// The map for a data set or task that names its classes: a label is a name or a whole number, the id. Regression if
-// `names` is empty.
+// The map for a data set or task that names its classes. A label in the data is a name, or the id as a whole number.
+// Regression if `names` is empty.
 LabelMap named_labels(const std::vector<std::string>& names);
 // The map for data without names of classes: sorts the labels, or chooses regression, as described above.
 // Errors: H2121 no row has a label, or all rows have the same label.
 Result<LabelMap> sorted_labels(const SeenLabels& seen);
 
-// "entailment 6, neutral 4" for messages. counts[id] is the number of rows of a class. Names the first `shown` classes.
+// The text "entailment 6, neutral 4" for messages. counts[id] is the number of rows of a class. Names at most `shown`
+// classes, from id 0 on.
 std::string label_counts(const LabelMap& map, const std::vector<int64_t>& counts, size_t shown);
 
-// Changes the ids of `data` to those of a checkpoint, as run_glue does. names[id] is the checkpoint's name of a class;
+// Returns `data` with the ids of a checkpoint, as run_glue does. names[id] is the checkpoint's name of a class, and
 // `checkpoint` is its path for messages. If both have the same names, in upper or lower case, each label gets the
-// checkpoint's id. If the labels are as many whole numbers, they keep their ids. If `names` is empty or the task is
-// regression, `data` is returned. Errors: H2122 the names differ.
+// checkpoint's id. If all labels of the data are whole numbers, and there are as many as names, they keep their ids. If
+// `names` is empty or the task is regression, `data` is returned unchanged. Errors: H2122 the names differ.
 Result<LabelMap> remap_labels(const LabelMap& data, const std::vector<std::string>& names,
                               const std::string& checkpoint);
 
@@ -73,10 +74,10 @@ Result<LabelMap> remap_labels(const LabelMap& data, const std::vector<std::strin
 // names are equal.
 Result<std::vector<std::string>> label_names_of_config(const Json& config, const std::string& name);
 
-// The class id of each label of `seen`, by its number; -1 for "-" and -1, which mark rows without a label. Errors:
-// H2121 a label is not in the map; the message names the first row with it.
+// result[n] is the class id of the label seen.all()[n]. It is -1 for the labels "-" and -1, which mark rows without a
+// label, unless the map has them. Errors: H2121 a label is not in the map; the message names the first row with it.
 Result<std::vector<int32_t>> class_ids(const SeenLabels& seen, const LabelMap& map);
-// The value of each label of `seen`, by its number; NaN for "-", which marks rows without a label. Errors: H2121 a
+// result[n] is the value of the label seen.all()[n]; NaN for "-", which marks rows without a label. Errors: H2121 a
 // label is not a finite number.
 Result<std::vector<float>> label_values(const SeenLabels& seen);
 

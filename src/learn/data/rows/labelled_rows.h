@@ -13,7 +13,7 @@
 
 namespace hone {
 
-// The tokens of a batch of rows, with the model's special tokens, cut to the longest sequence allowed.
+// The tokens of a batch of rows, with the model's special tokens. Rows that are longer than allowed are cut.
 struct EncodedTexts {
   std::vector<std::vector<int32_t>> ids;       // ids[i]: the tokens of row i
   std::vector<std::vector<int32_t>> type_ids;  // token_type_ids, in the shape of ids; empty: all 0
@@ -36,7 +36,7 @@ struct RowLabels {
   std::vector<float> values;     // regression: the value of each row
   // Multi-label classification: the classes of each row, ascending.
   std::vector<std::vector<int32_t>> sets = {};
-  // Token classification: the class, or kIgnoreLabel, of the tokens of all rows.
+  // Token classification: the class, or kIgnoreLabel, of the tokens of all rows in order.
   std::vector<int32_t> tags;
   std::vector<RowTexts> texts = {};  // the texts of each row as in the file; empty: not kept
 
@@ -58,6 +58,7 @@ struct LabelledRows {
 };
 
 struct LabelCounts {
+  // `tokens` counts the tokens of the rows that were read, after rows were cut.
   int64_t rows_read = 0, tokens = 0;
   int64_t rows_cut = 0;         // rows that were cut, as they are longer than allowed
   int64_t rows_unlabelled = 0;  // rows that were left out, as they have no label
@@ -86,7 +87,8 @@ Result<LabelledText> read_labelled(LabelReader& reader, const LabelColumnOptions
 // `split` is for messages. Errors: H2121 a label is not in the map, or is not a number; H2113 no row is left.
 Status number_labels(LabelledText& text, const LabelMap& map, const std::string& split);
 
-// "2,490 rows -> 170,261 tokens, at most 128 a row; 12 rows (0.5 %) cut; 3 rows without label left out"
+// The text "2,490 rows -> 170,261 tokens, at most 128 a row; 12 rows (0.5 %) cut; 3 rows without label left out".
+// `rows` is the number of rows that are used, `max_length` the most tokens of a row.
 std::string describe(const LabelCounts& counts, int64_t rows, int64_t max_length);
 
 }  // namespace hone

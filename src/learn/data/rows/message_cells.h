@@ -21,8 +21,8 @@ class MessageCells {
   // null). ShareGPT's names are replaced: from human by role user, from gpt by role assistant, from observation by role
   // tool. Errors: H2110 the cell does not hold a list of messages.
   Result<OrderedJson> messages(const Row& row, size_t column) const;
-  // messages() if the cell holds a nested value, else text() as a JSON string. Errors: H2110 the cell holds another
-  // type.
+  // messages() if the cell holds a nested value, else text() as a JSON string. Errors: H2110 the cell holds neither a
+  // list of messages nor text.
   Result<OrderedJson> value(const Row& row, size_t column) const;
   // The text of a cell; "" for null. Errors: H2110 the cell holds another type.
   Result<std::string> text(const Row& row, size_t column) const;
@@ -30,7 +30,7 @@ class MessageCells {
   // else; the message names `needed`, such as "a list of tools".
   Result<OrderedJson> json(const Row& row, size_t column, const char* needed) const;
 
-  // Error H2110 for a cell, with the message `what`, the place of the cell and the advice.
+  // Makes error H2110 for a cell, with the message `what`, the place of the cell and the advice.
   Error wrong(const Row& row, size_t column, const std::string& what) const;
   std::string place(const Row& row, size_t column) const;  // "train.jsonl:3, column 'prompt'"
 

@@ -25,7 +25,7 @@ struct PairColumnOptions {
   // For translations: the languages. They are keys of the object in the column `translation`; if there is no such
   // column, the names of the two columns. "": the rows are not translations.
   std::string source_lang, target_lang;
-  bool target = true;  // false: rows to predict, which may have no target
+  bool target = true;  // false: these are rows to predict, which may have no target
   // The columns of source and target that the model was trained on; empty: unknown. They are taken if the file has them
   // and neither source_column nor target_column is set.
   std::vector<std::string> trained_columns = {};
@@ -34,10 +34,10 @@ struct PairColumnOptions {
 struct TextPair {
   std::string source, target;
   std::string source_place, target_place;  // for messages: "train.csv:3, column 'summary'"
-  // File and line, or row number, of source and target; they differ in parallel files. The reader owns the names.
+  // The file and the 1-based line of source and target; they differ in parallel files. The reader owns the names.
   std::string_view source_file, target_file;
   int64_t source_line = 0, target_line = 0;
-  bool line_is_row = false;
+  bool line_is_row = false;  // true: the lines are row numbers, as in formats without lines
 };
 
 class PairReader {
@@ -53,11 +53,11 @@ class PairReader {
                                           const RowOptions& options);
 
   // Fills `pair` with the next pair. Returns false after the last pair. A null becomes an empty text. Errors: those
-  // of the reader; H2110 a cell does not hold text; H2124 a translation lacks a language, or one of two parallel
-  // files has more lines.
+  // of the reader; H2110 a cell does not hold text; H2124 a translation lacks a language, or the sources and targets of
+  // parallel files have different numbers of lines.
   Result<bool> next(TextPair& pair);
 
-  // For the summary of the run: "text from article, target from highlights".
+  // A text for the summary of the run: "text from article, target from highlights".
   const std::string& note() const { return note_; }
   // The names of the chosen columns: source and target, or only the source if rows to predict have no target. Empty for
   // translations in the column `translation` and for parallel files.
@@ -77,19 +77,19 @@ class PairReader {
   Row row_;
 };
 
-// Sorts parallel files into sources and targets by their extensions: train.en.gz has the language en (or en_XX).
-// Keeps their order. None: a file has neither language, no file is a source, or the numbers of sources and targets
-// differ. With need_targets = false the targets may be missing altogether.
 struct ParallelFiles {
   std::vector<std::string> sources, targets;
 };
+// Sorts parallel files into sources and targets by their extensions: train.en.gz has the language en (or en_XX).
+// Keeps their order. Returns none if a file has neither language, if no file is a source, or if the numbers of sources
+// and targets differ. With need_targets = false all files may be sources.
 std::optional<ParallelFiles> parallel_files(const std::vector<std::string>& files,
                                             const std::string& source_lang,
                                             const std::string& target_lang,
                                             bool need_targets = true);
 
-// The tokens of a batch of sources or of targets, with the special tokens of that side, cut to the longest sequence
-// allowed. cut[i]: text i was cut.
+// The tokens of a batch of sources or of targets, with the special tokens of that side. Texts that are longer than
+// allowed are cut. cut[i]: text i was cut.
 struct EncodedSide {
   std::vector<std::vector<int32_t>> ids;
   std::vector<bool> cut;
@@ -106,7 +106,7 @@ struct PairRows {
   TokenRows sources, targets;
   PairCounts counts;
   std::string first_source;  // the first source as in the file, without the prefix
-  // false: rows to predict without targets; all rows of `targets` are empty.
+  // false: these are rows to predict without targets, and all rows of `targets` are empty.
   bool has_targets = true;
   int64_t size() const { return sources.size(); }
   // Appends rows [begin, end) of `from`.
@@ -118,15 +118,17 @@ struct PairOptions {
   std::string prefix;  // text to put before each source
   // true: pairs with an empty text are left out and counted; false: they are error H2123.
   bool skip_empty = false;
-  bool predict = false;  // rows to predict: the targets may be empty, but then all of them
+  bool predict = false;  // true: these are rows to predict, whose targets may all be empty
   EncodeSide source, target;
 };
 
-// Reads and tokenizes the pairs of at most `limit` rows; pairs that are left out count too. Errors: those of the reader
-// and of the options' functions; H2123 an empty text, or with `predict` rows of which only some have a target.
+// Reads at most `limit` rows and tokenizes their pairs; pairs that are left out count too. With `predict`, an empty
+// target is an empty text unless the targets of all rows are empty. Errors: those of the reader and of the options'
+// functions; H2123 an empty text, unless skip_empty leaves the pair out.
 Result<PairRows> read_pairs(PairReader& reader, const PairOptions& options, int64_t limit);
 
-// "1,992 rows -> 312,004 tokens of sources, 48,113 of targets; 12 sources (0.6 %) cut at 512; ..."
+// The text "1,992 rows -> 312,004 tokens of sources, 48,113 of targets; 12 sources (0.6 %) cut at 512; ...".
+// `max_source` and `max_target` are the most tokens of a source and of a target.
 std::string describe(const PairRows& rows, int64_t max_source, int64_t max_target);
 
 }  // namespace hone

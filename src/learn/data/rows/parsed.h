@@ -9,7 +9,8 @@
 
 namespace hone {
 
-// The number, if the whole text is one; else none. White space around it is not accepted.
+// The number that the text spells, in the form of std::from_chars; none if only a part of the text is a number, or if
+// the number does not fit T. White space around it is not accepted.
 template <class T>
 std::optional<T> parsed(std::string_view text) {
   T value{};

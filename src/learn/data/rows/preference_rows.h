@@ -23,7 +23,7 @@ struct PreferenceRow {
   OrderedJson tools, kwargs;  // tools and chat_template_kwargs of a chat; null: none
   double margin = 0;          // the column margin; 0 without one
   bool wanted = true;         // the label, in the form labels
-  // The place of the row, as in Row; the reader owns the name of the file. `where` is the place as text.
+  // The place of the row, as in Row (rows.h); the reader owns the name of the file. `where` is the place as text.
   std::string_view file;
   int64_t line = 0;
   bool line_is_row = false;
@@ -33,8 +33,9 @@ struct PreferenceRow {
 class PreferenceReader {
  public:
   struct Wanted {
-    bool labels = false;         // true: the form labels; false: pairs
-    bool extract_prompt = true;  // call extract_prompt for pairs if there is no column prompt
+    bool labels = false;  // true: the form labels; false: pairs
+    // true: if pairs have no column prompt, extract_prompt() makes the prompt.
+    bool extract_prompt = true;
     RowOptions rows;
   };
   // Opens the files. Errors: those of open_rows; H2113 there are no rows; H2109 the columns do not match the wanted

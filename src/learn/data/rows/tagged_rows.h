@@ -11,7 +11,7 @@
 
 namespace hone {
 
-// The tokens of a row of words, with the model's special tokens, cut to the longest sequence allowed.
+// The tokens of a row of words, with the model's special tokens. A row that is longer than allowed is cut.
 struct EncodedWords {
   std::vector<int32_t> ids;
   // word[i]: the index of the word that token i belongs to; -1: a special token.
@@ -37,7 +37,7 @@ struct TaggedText {
   std::string words, tags;  // the names of the columns that were read
   // The names of the classes 0, 1, ... in the files (ClassLabel); empty: none.
   std::vector<std::string> names;
-  // By token: it has a label although it is not the first token of its word.
+  // inside[t], where t counts the tokens of all rows: token t has a label although it is not the first of its word.
   std::vector<bool> inside;
 };
 
@@ -45,7 +45,8 @@ struct TaggedText {
 // `tokens`, else the first column. Its labels are a list of texts or whole numbers with the same length, in the column
 // columns.tags, else <task>_tags, else the second column. A label -100 means no label.
 //
-// The first token of a word gets the word's label, and the others kIgnoreLabel. With `all_tokens` every token gets it.
+// The first token of a word gets the label of the word, and its other tokens get kIgnoreLabel. With `all_tokens` all
+// tokens of the word get its label.
 //
 // Errors: those of open_rows and of `encode`; H2109 a column does not exist; H2110 a cell is not such a list; H2113
 // there are no rows; H2123 a row has different numbers of words and labels.

@@ -13,21 +13,23 @@ struct TextFiles {
   // Paths, globs, or folders of the datasets library; of a DatasetDict the splits `train` and `validation` are used.
   std::vector<std::string> train_files, validation_files;
   RowOptions rows;
-  std::string text_column;  // "": the column `text`; if it does not exist, only_text_column decides
-  // true: takes the only column that holds text (files.h); false: the first column.
+  // The column of the texts. "": the column `text`; if it does not exist, only_text_column decides.
+  std::string text_column;
+  // Decides if text_column is "" and there is no column `text`. true: the only column that holds text (files.h);
+  // false: the first column.
   bool only_text_column = false;
   std::string column_name = "`text_column`";  // the setting of text_column, for messages
   // The first rows of train_files, in percent of all its rows, are the validation set. The run does not train on them,
   // even if it does not evaluate. Has no effect if there are validation_files, or if train_files is one dataset folder
   // with a validation split.
   double validation_split_percentage = 5;
-  // The most rows or blocks after grouping, from the first on; -1: all.
+  // The most rows or blocks to use after grouping, from the first on; -1: all.
   int64_t max_train_samples = -1, max_eval_samples = -1;
   double fraction_of_train_data = 1;  // in (0, 1]: uses the first part of the training rows
   bool want_train = true, want_eval = false;
-  // Another validation set exists: no training rows are kept for validation.
+  // true: a validation set exists elsewhere, and no training rows are kept for validation.
   bool has_validation = false;
-  bool eval_optional = false;  // no error if the rows kept for validation are none
+  bool eval_optional = false;  // true: no error if no training rows are kept for validation
   // grouping, block_size and eos from the caller; find_parts sets the others.
   TextOptions options;
   // If a file is a folder of prepared shards (shards.h): the settings that the shards must have been made with.
@@ -44,7 +46,7 @@ struct TextPart {
   std::vector<std::string> files;
   RowOptions rows;
   TextOptions options;    // column, first_row and end_row are set
-  bool optional = false;  // the rows kept for validation may be too few to fill a block
+  bool optional = false;  // true: it is not an error if the rows of this part do not fill a block
 };
 // Finds the splits that are wanted, training before validation. Reads train_files once to count rows if some of them
 // are kept for validation. Appends to `notes` sentences for the log. Errors: those of files.h; H2101 no file is
@@ -60,7 +62,8 @@ inline constexpr const char *kTrainSplit = "train", *kValidationSplit = "validat
 // that split.
 Result<bool> has_validation_split(const TextFiles& files);
 
-// For the summary of a run: "1 row -> 3,540 tokens -> 3 blocks of 1,024 tokens (...); 468 tokens (13.2 %) dropped".
+// A text for the summary of a run, such as
+// "1 row -> 3,540 tokens -> 3 blocks of 1,024 tokens (...); 468 tokens (13.2 %) dropped".
 std::string describe(const TextCounts& counts, const TextOptions& options);
 
 // The value of the setting sample_by: "line", "paragraph" or "document". Errors: H2115 another name.

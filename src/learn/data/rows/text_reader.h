@@ -30,7 +30,7 @@ struct TextPosition {
 // The inverse of to_json(). `name` is the file in messages. Errors: H2102 the JSON is not a position.
 Result<TextPosition> position_from_json(const Json& json, const std::string& name);
 
-// Checks that reading gave at least one row to train on. `counts` has the counts of the TextBuilder, `kept` the
+// Checks that reading gave at least one row to train on. `counts` has the counts of the TextBuilder, and `kept` is the
 // number of rows or blocks that are used. Errors: H2113 the data has no rows, or with Grouping::kRows no row has two
 // tokens; H2114 with Grouping::kBlocks the tokens do not fill one block.
 Status check_some_rows(const TextCounts& counts, const TextOptions& options, int64_t kept);

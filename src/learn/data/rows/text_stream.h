@@ -3,8 +3,8 @@
 //
 // A window has `window_rows` rows, or a few more if its last batch of text gave more. With `shuffle` the rows of a
 // window are permuted, by the seed, the epoch and the window; so only rows near each other are mixed, as by
-// shuffle(buffer_size) of the datasets library. Without `shuffle` rows keep their order and their numbers, so while
-// batches are full a run computes the same bits as without streaming.
+// shuffle(buffer_size) of the datasets library. Without `shuffle` rows keep their order and their numbers, so a run
+// computes the same bits as without streaming as long as its batches are full.
 #pragma once
 
 #include <atomic>
@@ -28,13 +28,13 @@ struct StreamOptions {
 struct StreamPosition {
   int64_t epoch = 0;
   TextPosition window;  // position of the TextReader before the window of the row
-  int64_t first = 0;    // number in the epoch of the window's first row
+  int64_t first = 0;    // number of the window's first row, counted from the start of the epoch
   int64_t taken = 0;    // rows of the window that take() returned
 
   Json to_json() const;
 };
-Result<StreamPosition> stream_position_from_json(const Json& json,
-                                                 const std::string& name);  // H2102
+// The inverse of to_json(). `name` is the file in messages. Errors: H2102 the JSON is not a position.
+Result<StreamPosition> stream_position_from_json(const Json& json, const std::string& name);
 
 class TextStream {
  public:
@@ -43,12 +43,12 @@ class TextStream {
   static Result<std::unique_ptr<TextStream>> open(const TextPart& part, const Tokenize& tokenize,
                                                   const StreamOptions& options);
 
-  // Replaces `rows` by the next rows of the epoch, at most `count`. numbers[i] becomes the number of rows.row(i) in the
-  // epoch. Returns fewer rows at the end of the epoch, and none after it. Errors: those of the data, when the rows that
-  // caused them are taken; H2113 or H2114 of check_some_rows if the epoch has no rows. After an error place() is
-  // unchanged: the next call reads the same rows again.
+  // Replaces `rows` by the next rows of the epoch, at most `count`. numbers[i] becomes the number of rows.row(i): its
+  // position in the epoch before shuffling, from 0. Returns fewer rows at the end of the epoch, and none after it.
+  // Errors: those of the data, when the rows that caused them are taken; H2113 or H2114 of check_some_rows if the epoch
+  // has no rows. After an error place() is unchanged: the next call reads the same rows again.
   Status take(int64_t count, TokenRows& rows, std::vector<int64_t>& numbers);
-  // Continue at the first row of the next epoch, or of epoch `epoch`. Errors: as take().
+  // next_epoch() continues at the first row of the next epoch, rewind() at that of epoch `epoch`. Errors: as take().
   Status next_epoch() { return rewind(place_.epoch + 1); }
   Status rewind(int64_t epoch = 0);
 

@@ -100,10 +100,11 @@ class RowsHash {
 };
 
 enum class Grouping {
-  // As in run_clm: each 1,000 rows are concatenated and cut into blocks of block_size tokens. The tokens after the last
-  // full block are dropped.
+  // As in run_clm: each 1,000 consecutive rows are concatenated and cut into blocks of block_size tokens. The tokens
+  // after the last full block are dropped.
   kBlocks,
-  // Each row for itself: EOS is appended unless the row ends with it, then the row is cut to block_size tokens.
+  // Each row stays a row. EOS is appended if the row does not end with it. After that, a row of more than block_size
+  // tokens is cut to block_size tokens.
   kRows,
 };
 
@@ -111,7 +112,7 @@ struct TextOptions {
   Grouping grouping = Grouping::kBlocks;
   int64_t block_size = 1024;   // tokens of a block, or the most tokens of a row
   std::optional<int32_t> eos;  // kRows: the token to append; none: nothing is appended
-  // kRows: the number of tokens at the end of a row that stay when the row is cut.
+  // kRows: when a row is cut, this number of tokens at its end stay, and tokens before them are removed.
   int64_t last_kept = 0;
   // Index of the column, which holds texts, or lists of integers that are token ids.
   size_t column = 0;

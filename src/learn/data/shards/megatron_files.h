@@ -26,9 +26,10 @@ struct MegatronFiles {
 };
 
 // Calls `make` to prepare shards in options.folder + "/shards", writes the files of each split, and deletes the
-// shards. The ids have the type that Megatron chooses for the largest id of the split. Each row is one document. Call
-// it again with the same arguments to continue a run that was killed. If several processes call it, one writes the
-// files, and the others wait. `sources` are the records of the source files, as in the manifest of the shards.
+// shards. The ids have the type that Megatron chooses for the largest id of the split. Each row is one document. To
+// continue a run that was killed, call prepare_megatron again with the same arguments. If several processes call it,
+// one writes the files, and the others wait. `sources` are the records of the source files, as in the manifest of the
+// shards.
 // Errors: those of `make` and of the store; H2132 the folder holds other files, or files with the wrong size; H2133
 // it holds files that were made with other settings or from other sources.
 Result<MegatronFiles> prepare_megatron(
@@ -37,7 +38,8 @@ Result<MegatronFiles> prepare_megatron(
 
 bool has_megatron(const std::string& folder);  // true if the folder has finished files
 
-// Deletes the files that prepare_megatron writes. Does nothing if it has never written into the folder.
+// Deletes the files that prepare_megatron writes. Does nothing if the folder has neither finished files nor shards of
+// prepare_megatron.
 Status remove_megatron(const std::string& folder);
 
 }  // namespace hone

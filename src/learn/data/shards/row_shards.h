@@ -1,6 +1,6 @@
 // Writes and reads rows with labels, and pairs, in prepared shards (shards.h). The columns by kind of data:
 //
-//   classification   input_ids; token_type_ids if any of them is not 0; label: a class id or a value, left out for
+//   classification   input_ids; token_type_ids, left out if all are 0; label: a class id or a value, left out for
 //                    rows to predict
 //   ner              input_ids; labels: the class id of each token, -100 for tokens without a class. Rows to predict
 //                    have 0 for each token to predict

@@ -26,9 +26,9 @@ struct RowColumn {
 struct ShardColumn {
   std::string name;
   enum class Kind { kList, kInt64, kFloat } kind = Kind::kList;
-  int64_t count = 0;       // values of all lists together; for numbers the rows
-  int64_t offsets_at = 0;  // the array of offsets, of a column of lists
-  int64_t values_at = 0;   // the array of values
+  int64_t count = 0;       // number of values in all lists together; for numbers the number of rows
+  int64_t offsets_at = 0;  // place of the array of offsets; only for lists
+  int64_t values_at = 0;   // place of the array of values
   bool operator==(const ShardColumn&) const = default;
 };
 // Arrow's name of a kind: "list<int32>", "int64" or "float". kind_of is the inverse; none for another name.
@@ -40,7 +40,7 @@ struct ShardFile {
   std::string file;  // its name in its folder
   int64_t rows = 0, tokens = 0;
   int64_t bytes = 0;  // size of the file
-  // The arrays of input_ids, in bytes from the start; multiples of 64.
+  // The places of the arrays of input_ids, in bytes from the start of the file; multiples of 64.
   int64_t offsets_at = 0, ids_at = 0;
   std::vector<ShardColumn> beside;  // the other columns
   bool operator==(const ShardFile&) const = default;
@@ -51,8 +51,8 @@ struct ShardFile {
 std::string shard_bytes(const TokenRows& rows, std::span<const RowColumn> beside, int64_t begin,
                         int64_t end, ShardFile& shard);
 
-// A mapped shard. `ids` keeps the file mapped, and `beside` (one entry for each ShardFile::beside) is valid as long
-// as it.
+// A mapped shard. `ids` keeps the file mapped. `beside` has one entry for each ShardFile::beside; the entries are valid
+// as long as `ids`.
 struct MappedShard {
   RowsView ids;
   std::vector<std::variant<RowsView, std::span<const int64_t>, std::span<const float>>> beside;

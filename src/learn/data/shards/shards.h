@@ -24,9 +24,10 @@ struct ShardSplit {
   TextCounts counts;  // for plain text: counts of rows and tokens
   // For other data: an object with the task's counts and names (row_shards.h); null for plain text.
   OrderedJson about;
-  // RowsHash of all rows; of a shared preparation FNV-1a over the hashes of its items.
+  // RowsHash of all rows. If several processes made the shards (shared_prepare.h): FNV-1a over the hashes of the items.
   uint64_t hash = 0;
-  int32_t min_id = 0, max_id = 0;  // smallest and largest token id, counting 0
+  // The smallest and the largest token id, where 0 counts as one of the ids.
+  int32_t min_id = 0, max_id = 0;
   int64_t rows() const;
   int64_t tokens() const;
 };
@@ -77,7 +78,7 @@ struct PreparedFiles {
 // The records of source files for ShardManifest::sources: names, sizes and SHA-256 hashes. Reads each file completely.
 // Errors: those of the store.
 Result<OrderedJson> source_records(const std::vector<PreparedFiles>& splits);
-// Checks that both records of sources are equal. `what` begins the message. Errors: H2133 they differ.
+// Checks that both records of sources are equal. `what` begins the message, as above. Errors: H2133 they differ.
 Status check_same_sources(const OrderedJson& made, const OrderedJson& wanted,
                           const std::string& what);
 // Error H2132: the output folder holds files that hone prepare does not write.
@@ -88,12 +89,13 @@ struct PrepareOptions {
   OrderedJson settings;  // for ShardManifest::settings
   // A shard ends with the row that reaches this number of tokens.
   int64_t max_shard_tokens = 16 << 20;
-  // Called after each shard with the split and its tokens so far. A result other than 0 stops the work.
+  // Called after each shard with the split and the number of its tokens so far. A result other than 0 stops the work:
+  // Prepared::stopped is then true.
   std::function<int(const std::string& split, int64_t tokens)> progress = {};
 };
 struct Prepared {
   ShardManifest manifest;
-  // The work was stopped before it was finished; the same call continues it.
+  // true: the work was stopped before it was finished; the same call continues it.
   bool stopped = false;
   bool was_there = false;  // the folder held the finished shards before the call
   std::vector<std::string> notes;
@@ -119,14 +121,14 @@ Result<Prepared> prepare_rows(const std::vector<PreparedFiles>& files,
                               const PrepareOptions& options,
                               const std::function<Result<std::vector<RowSplit>>()>& read);
 
-// A folder with finished shards, of which one split is merged.
+// One split of a folder with finished shards, to merge.
 struct PreparedPart {
   std::string split, folder;
 };
-// Merges the shards of finished folders, which were made with the same settings, into options.folder. `files` are the
-// source files of all parts, by split. Rows and hashes equal those of preparing all files at once. Shards are hard
-// links if the disk supports them, else copies. Errors: H2132 the rows have class labels or values, which folders may
-// number differently; H2132, H2133 as prepare_shards.
+// Merges the shards of finished folders into options.folder. The folders must have been made with the same settings.
+// `files` are the source files of all parts, by split. Rows and hashes equal those of preparing all files at once.
+// Shards are hard links if the disk supports them, else copies. Errors: H2132 the rows have class labels or values,
+// which folders may number differently; H2132, H2133 as prepare_shards.
 Result<Prepared> merge_shards(const std::vector<PreparedFiles>& files,
                               const std::vector<PreparedPart>& parts,
                               const PrepareOptions& options);

@@ -17,12 +17,12 @@
 
 namespace hone {
 
-// The records of the source files with names and sizes. There are no hashes, since every file would have to be read
-// before the start. Errors: those of the store.
+// The records of the source files with names and sizes. They have no hashes, since every file would have to be read for
+// them before the work starts. Errors: those of the store.
 Result<OrderedJson> source_sizes(const std::vector<TextPart>& parts);
 
 struct SharedState {
-  bool finished = false;  // the shards of the folder are finished
+  bool finished = false;  // true: the shards of the folder are finished
   int64_t items = 0;      // items that the data is cut into
   int64_t steps = 0;      // items of all steps together: the total for shared_done()
 };

@@ -31,7 +31,7 @@ struct SharedJob {
   std::string step_folder(const std::string& step) const;
   // The file in which an item of a step leaves data for later steps.
   std::string step_file(const std::string& step, int64_t item) const;
-  // Whether the rows of parts[part] are shuffled: only those of the training split are.
+  // True if the rows of parts[part] are shuffled: work.shuffle_seed is set, and it is the training split.
   bool is_shuffled(size_t part) const;
   // The indices into `items` of the items of parts[part].
   std::vector<int64_t> items_of_part(size_t part) const;
@@ -46,7 +46,8 @@ struct SharedStep {
 // The steps of the job in order. The job and `tokenize` must outlive the steps.
 std::vector<SharedStep> shared_steps(const SharedJob& job, const Tokenize& tokenize);
 
-// A split that is joined from the results of its items; `left_out` counts its rows that were left out as duplicates.
+// A split that is joined from the results of its items. `left_out` is the number of rows that were left out as
+// duplicates.
 struct JoinedSplit {
   ShardSplit split;
   int64_t left_out = 0;

@@ -16,9 +16,10 @@ struct SharedWork {
   DedupOptions dedup;  // leaves out duplicates inside each split
   // Set: shuffles the training texts with this seed. Unset: they keep the order of the files.
   std::optional<uint64_t> shuffle_seed;
-  // false: does not finish the folder; another process does. Prepared::stopped is then true.
+  // false: this process does not finish the folder; another process does. Prepared::stopped is then true.
   bool finishes = true;
-  // Called after each item, and from time to time while this process waits for others: items of all steps.
+  // Called after each item, and from time to time while this process waits for others. `done` of the `items` items of
+  // all steps are done.
   std::function<void(int64_t done, int64_t items)> progress = [](int64_t, int64_t) {};
   std::function<bool()> stops = [] { return false; };  // called often; true stops the work
   // Called often; true: another process has used and deleted the shards. The work then ends as if it was stopped.

@@ -24,7 +24,7 @@ class TextSpill {
   // Add the text in row `row` of the item, as text or as token ids. Errors: those of `tokenize`.
   Status add_text(uint32_t row, std::string text);
   Status add_ids(uint32_t row, std::span<const int64_t> ids);
-  // Call it once, after the last text; errors: those of `tokenize`.
+  // Returns the sections. Call it once, after the last text. Errors: those of `tokenize`.
   Result<std::vector<std::string>> sections();
 
  private:
@@ -43,6 +43,7 @@ class TextSpill {
 // The texts of one part, from the sections of all items.
 class SpilledTexts {
  public:
+  // Adds the section of this part that TextSpill made for an item.
   void add(std::string section, int64_t item);
   // The texts sorted by key; valid as long as this object.
   std::vector<std::span<const int32_t>> in_order();

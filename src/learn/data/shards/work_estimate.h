@@ -11,8 +11,8 @@ struct WorkEstimate {
   // Tokens of all texts, in proportion to source_bytes. For compressed and columnar files this assumes that a byte of
   // the file is a byte of text.
   double tokens = 0;
-  // The time to tokenize all texts with the threads of this process, and with deduplication to compute their keys with
-  // `workers` threads.
+  // The predicted time: to tokenize all texts with the threads of this process; with deduplication also to compute the
+  // keys of the texts with `workers` threads.
   double seconds = 0;
   int64_t shard_bytes() const { return static_cast<int64_t>(4 * tokens); }  // size of the shards
 };

@@ -8,8 +8,8 @@
 
 namespace hone {
 
-// Files [first_file, end_file) of parts[part] completely; or, if begin or end are set, the rows of one file whose first
-// byte is in [begin, end).
+// The files [first_file, end_file) of parts[part]. If `begin` or `end` differs from its default, there is one file, and
+// the item has only the rows whose first byte is in [begin, end) of the file.
 struct WorkItem {
   size_t part = 0, first_file = 0, end_file = 0;
   int64_t begin = 0, end = INT64_MAX;

@@ -1,5 +1,5 @@
-// Predicts the disk space of a run before its first step. Counts the files of all ranks: they share one
-// output folder.
+// Predicts the disk space of a run before its first step. Counts the files of all ranks, because all ranks write into
+// the same output folder.
 #pragma once
 
 #include <string>
@@ -15,14 +15,13 @@ struct DiskNeed {
   int64_t model_bytes = 0;  // the final model
   // One checkpoint: weights and, unless --save_only_model, optimizer states.
   int64_t checkpoint_bytes = 0;
-  // The most checkpoints on the disk at the same time. A new one is written before an old one is deleted, so
-  // this is one more than --save_total_limit if the limit is reached.
+  // The largest number of checkpoints on the disk at the same time: the number that the run writes, but at most
+  // --save_total_limit plus 1, because a new checkpoint is written before an old one is deleted.
   int64_t checkpoints = 0;
-  int64_t written = 0;  // checkpoints that the whole run writes
-  // The files of values offloaded to disk, if they are in output_dir; 0 if --offload_optimizer_nvme_path names
-  // another folder.
+  int64_t written = 0;  // number of checkpoints that the whole run writes
+  // The files of values offloaded to disk, for the ranks of this machine. 0 if --offload_optimizer_nvme_path is set.
   int64_t offload_bytes = 0;
-  // The largest use of the disk of output_dir.
+  // The largest use of the disk of output_dir, in bytes.
   int64_t bytes() const { return model_bytes + checkpoints * checkpoint_bytes + offload_bytes; }
 };
 
@@ -33,14 +32,14 @@ std::vector<std::string> saved_weights(const ModelConfig& config);
 std::vector<const StateSlot*> saved_states(const TrainSettings& s, const RunPlan& plan,
                                            const std::vector<std::string>& weights);
 
-// `plan`: the plan of one rank. `weights`: names of the saved weights (saved_weights). `steps`, `epochs`: number of
-// optimizer steps and of epochs of the whole run.
+// Predicts the disk space. `plan`: the plan of one rank. `weights`: names of the saved weights (saved_weights).
+// `steps`: number of optimizer steps of the whole run. `epochs`: number of its epochs, which may be a fraction.
 DiskNeed disk_need(const TrainSettings& s, const RunPlan& plan,
                    const std::vector<std::string>& weights, int64_t steps, double epochs);
 
-// H2425 if the run needs more than `free_bytes` on the disk; the message names a --save_total_limit that fits.
-// `existing`: number of checkpoints that are in output_dir already. New checkpoints replace them, so this number of
-// checkpoints needs no free space.
+// Returns H2425 if the run needs more than `free_bytes` on the disk. If a --save_total_limit of at least 1 fits, the
+// message names it. `existing`: number of checkpoints that are in output_dir already. New checkpoints replace them, so
+// this number of checkpoints needs no free space.
 Status check_disk_need(const TrainSettings& s, const DiskNeed& need, int64_t free_bytes,
                        int64_t existing);
 

@@ -1,7 +1,8 @@
-// Chooses a memory space for each offloaded state if the host's memory is too small for all of them, such as when
-// --offload_optimizer_device cpu needs more than --host_memory allows. In the order of the model's weights, states
-// go to the host until it is full, then stay on the device until it is full, then go to disk. A weight and its
-// optimizer states have the same space. The choice does not change results.
+// Chooses a memory space for each state that is offloaded to the host, if the host's memory is too small for all of
+// them, such as when --offload_optimizer_device cpu needs more than --host_memory allows. Goes through the weights in
+// the model's order and keeps all offloaded states of a weight together: in the host's memory if they fit into the room
+// left there, else on the device if they fit into the room left there, else on disk. The choice does not change
+// results.
 #pragma once
 
 #include <limits>
@@ -14,9 +15,9 @@ namespace hone {
 
 // Limits for offloaded states, in bytes.
 struct HostRoom {
-  int64_t host = std::numeric_limits<int64_t>::max();  // in the host's memory
+  int64_t host = std::numeric_limits<int64_t>::max();  // in the host's memory; default: no limit
   int64_t device = 0;  // on the device, for states that the host has no room for
-  // Whether the host may hold all offloaded states.
+  // True: the host has no limit.
   bool all() const { return host == std::numeric_limits<int64_t>::max(); }
   bool operator==(const HostRoom&) const = default;
 };

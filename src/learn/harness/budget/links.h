@@ -11,20 +11,21 @@ namespace hone {
 
 // Speeds that the user gives. 0: not given; hone then takes the speed from a data sheet, or guesses it.
 struct LinkSettings {
-  // GB/s that a device sends to the other devices of its machine (--peer_gbyte).
+  // GB/s that a device sends to all other devices of its machine together (--peer_gbyte).
   double peer_gbyte = 0;
   double network_gbit = 0;  // Gbit/s that a machine sends to all other machines (--network_gbit)
   double network_us = 0;    // microseconds until a small message arrives at another machine
 };
 
 struct Links {
-  LinkSpeeds speeds;                 // of one device
+  LinkSpeeds speeds;                 // speeds of one device
   std::vector<std::string> figures;  // "900 GB/s between devices of a machine (data sheet of H100)"
-  std::vector<std::string> guesses;  // the figures that are guesses: "<figure>: give --peer_gbyte"
+  // Advice for each figure that is a guess: "<figure>: give --peer_gbyte".
+  std::vector<std::string> guesses;
 };
 
-// The devices of a machine share its network: each gets an equal part of the speed. Speeds are in one direction; a link
-// sends and receives at this speed at the same time.
+// Finds the speeds of the links in a cluster. The devices of a machine share its network, and each gets an equal part
+// of the speed. Speeds are in one direction; a link sends and receives at this speed at the same time.
 Links links_of(const Cluster& cluster, const LinkSettings& given);
 
 }  // namespace hone

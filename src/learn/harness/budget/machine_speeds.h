@@ -15,16 +15,16 @@
 
 namespace hone {
 
-std::string speeds_file();  // its path
+std::string speeds_file();  // the path of the file
 
 // The speeds to find.
 struct SpeedsWanted {
-  bool bf16 = false;  // also the speed of products in bf16
+  bool bf16 = false;  // true: also the speed of matrix products in bf16
   // A folder on the disk for offloaded values; "": the speed of the disk is not needed.
   std::string disk_folder = {};
   bool measure = true;  // false: use only the speeds in the file
 
-  // The speeds that the time of a run with these settings depends on. `choices`: the disk's speed too, because
+  // The speeds that the time of a run with these settings depends on. `choices` true: the disk's speed too, because
   // offloading to disk is one of the placements to compare.
   static SpeedsWanted of(const TrainSettings& s, bool choices);
 };
@@ -34,15 +34,16 @@ struct MachineSpeeds {
   std::string name;           // "AMD EPYC, avx512, 2 threads"
   bool measured_now = false;  // false: the speeds are from the file
   double measured_at = 0;     // seconds since 1970-01-01 UTC; 0: unknown
-  // Other programs used the processor during the measurement. The next run that needs the speeds measures them again,
-  // if ten minutes have passed.
+  // True: other programs used the processor during the measurement. The next run that needs the speeds at least ten
+  // minutes later measures them again.
   bool doubtful = false;
   std::shared_ptr<const OpSpeeds> ops;  // measured speeds by kind of node
 };
 
-// Reads the speeds from the file and measures those that are missing. This takes at most two seconds, and for a disk
-// about as long as writing 128 MiB. Speeds that could not be measured are those of a typical machine (kTypicalCpu).
-// nullopt: the backend is not the CPU of this machine, or its speed is neither in the file nor measured.
+// Reads the speeds from the file and measures those that are missing, unless wanted.measure is false. Measuring takes
+// at most two seconds, and for a disk about as long as writing 128 MiB. If the disk's speed is unknown, the result has
+// that of a typical machine (kTypicalCpu). nullopt: the backend is not the CPU of this machine, or the processor's
+// speed is neither in the file nor measured.
 std::optional<MachineSpeeds> machine_speeds(const Backend& backend, const SpeedsWanted& wanted);
 
 }  // namespace hone

@@ -8,19 +8,20 @@
 namespace hone {
 
 struct MemoryCopies {
-  int64_t part = 0;      // bytes that one rank writes for a checkpoint
-  int64_t machines = 1;  // number of machines that hold each part, the rank's own included
+  int64_t part = 0;  // bytes of one rank's part of a checkpoint
+  // Number of machines that have a copy of each part, including the machine of the rank that wrote it.
+  int64_t machines = 1;
 
-  // Bytes that the parts of one rank take in the memory of all machines, at most. They are counted twice, because the
-  // older checkpoint stays until the next one is complete.
+  // The largest number of bytes that the parts of one rank take in the memory of all machines together. Each part
+  // counts twice, because the older checkpoint stays until the next one is complete.
   int64_t bytes() const { return 2 * machines * part; }
   // Bytes of one rank's part that are sent to other machines for each checkpoint.
   int64_t sent() const { return (machines - 1) * part; }
 };
 
-// nullopt if --memory_save_steps is 0. `plan`: the plan of one rank. `weights`: names of the saved weights
-// (saved_weights). `ranks`, `machines`: their number in the run. A state that every rank holds completely is divided
-// among the ranks: each writes 1 / ranks of it.
+// Predicts the sizes; nullopt if --memory_save_steps is 0. `plan`: the plan of one rank. `weights`: names of the saved
+// weights (saved_weights). `ranks`: number of ranks of the run. `machines`: number of its machines. If every rank has
+// all of a state, each rank writes 1 / ranks of it; otherwise each rank writes the rows that it has.
 std::optional<MemoryCopies> memory_copies(const TrainSettings& s, const RunPlan& plan,
                                           const std::vector<std::string>& weights, int64_t ranks,
                                           int64_t machines);

@@ -13,26 +13,29 @@ struct PlanData {
   Examples examples;
   std::optional<RowFeed> feed;  // set by read_plan_data()
 };
-// Reads the data that train_file, data_dir or similar settings name, or a data set that is a folder or file of this
-// machine. Null: no data are named, the data set is not on this machine, the data are streamed, or the run does not
-// train. `here`: the backend of the run's device; null if the device is not this machine's. Errors: those of the task.
+// Reads the data that --train_file, --data_dir or --train_data_file names, or a data set that is a folder or file of
+// this machine. Returns null if no data are named, the data set is not on this machine, the data are streamed, or the
+// run does not train. `here`: the backend of the run's device; null: the device is not on this machine. Errors: those
+// of the task.
 Result<std::unique_ptr<PlanData>> read_plan_data(const Task& task, Pretrained& model,
                                                  const Backend* here);
 
 struct PlannedTime {
   RunTime time;
   RunLength length;
-  // True: the speeds are from a data sheet, so the run takes at least this time. False: they are measured.
+  // True: the speeds are from a data sheet, so the run takes at least `time`. False: the speeds are measured.
   bool at_least = false;
-  // Free bytes of the disk of output_dir; nullopt: the run is not on this machine.
+  // Free bytes of the disk of output_dir; nullopt: the run is not on this machine, does not train, or its number of
+  // steps is unknown.
   std::optional<int64_t> free_disk;
-  // too_long is H2426: the run exceeds --max_hours or --max_cost. too_large is H2425: its files do not fit on the disk.
+  // too_long: H2426 if the run exceeds --max_hours or --max_cost. too_large: H2425 if its files do not fit on the disk.
+  // nullopt: no such Error.
   std::optional<Error> too_long, too_large;
   bool fits() const { return !too_long && !too_large; }
 };
-// Predicts the time of a run. `plan`: of one rank. `step_seconds`, `evaluation_seconds`: predicted seconds of an
-// optimizer step and of one evaluation. `is_here`: the run's device and disk are this machine's. Errors: H0207
-// --max_cost without --price_per_hour. H2426 and H2425 are not returned; they are stored in the result.
+// Predicts the time of a run. `plan`: the plan of one rank. `step_seconds`: predicted seconds of an optimizer step.
+// `evaluation_seconds`: predicted seconds of one evaluation. `is_here`: the run's device and disk are on this machine.
+// Errors: H0207 --max_cost without --price_per_hour. H2426 and H2425 are not returned; they are stored in the result.
 Result<PlannedTime> plan_time(const TaskModel& m, const RunLength& length, const RunPlan& plan,
                               double step_seconds, double evaluation_seconds,
                               const DeviceSpec& device, bool is_here);

@@ -8,11 +8,11 @@ namespace hone {
 // Equal devices in equal machines. Several CPU devices of a machine divide its cores and its memory.
 struct Cluster {
   DeviceSpec device;
-  int64_t count = 1;  // devices in each machine
-  int64_t machines = 1;
+  int64_t count = 1;                                // devices in each machine
+  int64_t machines = 1;                             // number of machines
   int64_t all() const { return count * machines; }  // devices in all machines
 };
-inline constexpr int64_t kMostMachines = 65536;
+inline constexpr int64_t kMostMachines = 65536;  // the largest number of machines; above it: H0203
 
 struct PlannedDevices {
   Cluster cluster;
@@ -25,8 +25,9 @@ struct PlannedDevices {
 //   "16x8xA100-80GB"   8 devices in each of 16 machines
 //   "2xcpu"            2 ranks on the CPU
 //   "v3-8"             a slice of 8 TPU cores
-// `threads`: CPU threads of a device; 0: all cores, divided among the CPU devices. Errors: H0203 there is no such
-// device (instead of the H1402 of opening it); other errors of opening a device of this machine.
+// `threads`: CPU threads of each device; 0: the cores of a machine, divided among its CPU devices. Errors: H0203 there
+// is no such device, or a count is not possible (H1402 of opening a device is not returned); other errors of opening a
+// device of this machine.
 Result<PlannedDevices> planned_devices(const std::string& name, int threads);
 
 }  // namespace hone

@@ -10,21 +10,21 @@ namespace hone {
 
 struct RankOptions {
   std::string mesh;                   // "data=13,tensor=8"; "": compare all meshes
-  std::optional<int64_t> stage = {};  // ZeRO stage; nullopt: the fastest
+  std::optional<int64_t> stage = {};  // ZeRO stage, 0 to 3; nullopt: the fastest that fits
   LinkSettings links = {};
-  bool compile = false;  // compile the programs with libtpu; only for TPUs
+  bool compile = false;  // true: compile the programs with libtpu; only for TPUs
 };
 
 struct RankReport : PlanSubject {
   Cluster cluster;
   std::optional<MachineSpeeds> speeds;  // owns the speeds that cluster.device points into
   ArenaLimits limits;                   // for one rank
-  int64_t runtime_bytes = 0;            // memory of a rank besides its arena
+  int64_t runtime_bytes = 0;            // bytes of memory of a rank besides its arena
   Links links;
   Layouts layouts;
   // Bytes of a rank's states on a TPU, which stores arrays in tiles and pads them.
   struct Tiles {
-    int64_t bytes = 0, tiled = 0;  // without and with the padding
+    int64_t bytes = 0, tiled = 0;  // bytes without the padding, and with it
     std::string worst;  // the state with the most padding: "wte.weight f32[50257,768]"; "": none
   };
   std::optional<Tiles> tiles;          // set for TPUs
@@ -42,8 +42,8 @@ struct RankReport : PlanSubject {
   std::string text() const;
 };
 
-// Bytes of a rank's states, values and scratch, by purpose ("params", "gradients", "moments", ...) and space. The
-// bytes on the device add up to its arena.
+// Bytes of a rank's states, values and scratch memory, by purpose ("params", "gradients", "moments", ...) and space.
+// The bytes of all purposes on the device add up to the device's arena.
 using BytesByPurpose = std::map<std::string, PerSpace<int64_t>>;
 BytesByPurpose bytes_by_purpose(const RunPlan& plan);
 

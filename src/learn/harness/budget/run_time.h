@@ -10,9 +10,10 @@
 namespace hone {
 
 // The number of times that an optimizer step runs each of its programs. The vectors have an element for each shape of
-// micro-batch (BatchGrid::shapes). The numbers of a mean step are fractions.
+// micro-batch (BatchGrid::shapes). For the mean over several steps the numbers are fractions.
 struct StepRuns {
-  // `first`: runs for the first micro-batch of a step. `more`: runs for its other micro-batches.
+  // `first`: runs of the program for the first micro-batch of a step. `more`: runs of the program for its other
+  // micro-batches.
   std::vector<double> first, more;
   double micro_batches() const;  // all runs together
 };
@@ -25,18 +26,19 @@ struct StepTimes {
   double evaluation = 0;                  // seconds of the largest micro-batch of an evaluation
   double of(const StepRuns& runs) const;  // seconds of a step, without evaluation
 };
-// Predicts the times of a run's programs. `links`: speeds of its collectives, if there are several ranks.
+// Predicts the times of a run's programs. `links`: speeds of the links, for messages between several ranks.
 StepTimes step_times(std::span<const Program> programs, const RunShapes& shapes,
                      const Speeds& speeds, const LinkSpeeds& links = {});
-// Sums an amount other than seconds, such as FLOPs or bytes sent, into the members of StepTimes. `amount`: the amount
-// of one run of a program.
+// As step_times(), but for an amount other than seconds, such as FLOPs or bytes sent. `amount`: returns the amount of
+// one run of a program.
 StepTimes step_amounts(std::span<const Program> programs, const RunShapes& shapes,
                        FunctionRef<double(const Program&)> amount);
 
-// A step of `micro_batches` micro-batches in the largest shape: for data that are not read.
+// For data that are not read: the runs of a step of `micro_batches` micro-batches, all in the largest shape.
 StepRuns mean_step_runs(const StepTimes& times, double micro_batches);
-// The mean of up to 64 steps of the feed, spread over the run and cut into micro-batches as in the run. Each step is
-// that of the rank that takes longest. If the data are streamed, as the function above. Errors: those of the feed.
+// For data that are read: the mean over up to 64 steps of the feed, spread over the run and cut into micro-batches as
+// in the run. In each step the rank that takes longest counts. If the data are streamed, the result is that of the
+// function above. Errors: those of the feed.
 Result<StepRuns> mean_step_runs(const TrainSettings& s, const StepTimes& times,
                                 const BatchGrid& grid, RowFeed& feed, double micro_batches);
 // The seconds of the step that mean_step_runs() returns for these arguments.
@@ -44,30 +46,32 @@ double mean_step_seconds(const StepTimes& times, double micro_batches);
 Result<double> mean_step_seconds(const TrainSettings& s, const StepTimes& times,
                                  const BatchGrid& grid, RowFeed& feed, double micro_batches);
 // Predicts the seconds of an evaluation of `rows` rows, which the ranks of the run divide. `grid`: the shapes of
-// evaluations; if it is empty, 0.
+// evaluations; if it is empty, the result is 0.
 double evaluation_seconds(const TrainSettings& s, const StepTimes& times, const BatchGrid& grid,
                           int64_t rows);
 
 // The length of a run. 0: unknown.
 struct RunLength {
   int64_t steps = 0;  // optimizer steps of the whole run
-  int64_t done = 0;   // steps of these that an earlier start of the run has done
-  double epochs = 0;
-  // Tokens of the training set on its first axis; if the data are not read, with every row of the largest length.
+  int64_t done = 0;   // the number of these steps that an earlier start of the run has done
+  double epochs = 0;  // epochs of the whole run
+  // Tokens of the training set on its first axis. If the data are not read, every row counts with its largest length.
   int64_t tokens = 0;
   int64_t train_rows = 0;  // rows of the training set
   int64_t eval_rows = 0;   // rows of one evaluation
 };
-// The length from max_train_samples and num_train_epochs or, if max_train_samples is not set, from max_steps.
-// `row_tokens`: tokens of each row.
+// The length of a run whose data are not read. If max_train_samples is set, it follows from the number of these rows;
+// otherwise from max_steps. `row_tokens`: tokens of each row. All members that remain unknown are 0.
 RunLength length_without_data(const TaskSettings& s, int64_t row_tokens);
-// The length from data that are read.
+// The length of a run whose data are read.
 RunLength length_of(const RowFeed& feed, const Examples& examples);
 
-// A number with four digits, or all digits before the point, and without an exponent: "26,054", "756.5", "0.00205".
+// A number as text, without an exponent: at most four significant digits, "756.5" or "0.00205"; from 1,000 on, all
+// digits before the point, "26,054".
 std::string rate_text(double rate);
 
-// A price with two digits after the point: "12.40". Below 0.1 with two digits after the first zeros: "0.05", "0.0012".
+// A price as text with two digits after the point: "12.40". Below 0.1 with up to two significant digits: "0.05",
+// "0.0012".
 std::string price_text(double price);
 
 struct RunTime {
@@ -75,18 +79,18 @@ struct RunTime {
   int64_t steps = 0;              // optimizer steps left to do; 0: unknown
   int64_t machines = 1;           // machines to pay for
   int64_t tokens = 0;             // tokens of these steps on the first axis
-  double load_seconds = 0;        // to read the weights
-  double evaluation_seconds = 0;  // one evaluation
+  double load_seconds = 0;        // seconds to read the weights
+  double evaluation_seconds = 0;  // seconds of one evaluation
   int64_t evaluations = 0;        // number of evaluations left to do
-  double save_seconds = 0;        // to write one checkpoint
-  // Bytes of one checkpoint and of the final model; number of checkpoints that are written, and that are on the disk at
-  // the same time.
+  double save_seconds = 0;        // seconds to write one checkpoint
+  // checkpoint_bytes: size of one checkpoint. model_bytes: size of the final model. checkpoints_written: number of
+  // checkpoints left to write. checkpoints_kept: the largest number of checkpoints on the disk at the same time.
   int64_t checkpoint_bytes = 0, model_bytes = 0, checkpoints_written = 0, checkpoints_kept = 0;
-  double model_seconds = 0;  // to save the model at the end
+  double model_seconds = 0;  // seconds to save the model at the end
 
   double training_seconds() const { return step_seconds * static_cast<double>(steps); }
-  double seconds() const;  // the whole run; 0 if the number of steps is unknown
-  // The price of the run. `price_per_hour`: price of one machine.
+  double seconds() const;  // seconds of the rest of the run; 0 if the number of steps is unknown
+  // The price of seconds() on all machines. `price_per_hour`: price of one machine for an hour.
   double cost(double price_per_hour) const {
     return seconds() / 3600 * price_per_hour * static_cast<double>(machines);
   }
@@ -103,12 +107,12 @@ RunTime run_time(const TaskSettings& s, const RunLength& length, const DiskNeed&
 // The seconds that --max_hours and --max_cost allow; infinite if neither is set. Errors: H0207 --max_cost without
 // --price_per_hour.
 Result<double> most_seconds(const TrainSettings& s);
-// H2426 if the predicted time is longer than most_seconds(); the message names a --max_steps that fits. Also the errors
-// of most_seconds().
+// Returns H2426 if the predicted time is longer than most_seconds(). If a --max_steps fits, the message names it. Other
+// errors: those of most_seconds().
 Status check_time(const TrainSettings& s, const RunTime& time);
 
-// A callback that prints the measured and the predicted time of a step, and the time left by the measured one: once,
-// after 20 steps or at the end of a shorter run.
+// A callback that prints one line, after 20 steps or at the end of a shorter run: the measured and the predicted time
+// of a step, and the time left, computed from the measured time.
 std::unique_ptr<TrainCallback> make_time_report(const RunTime& predicted);
 
 }  // namespace hone

@@ -5,7 +5,8 @@
 
 namespace hone {
 
-// `threads`: CPU threads whose measured speeds to show; 0: all.
+// `threads`: the number of CPU threads; the speeds that were measured with this number are shown. 0: all threads of the
+// machine.
 Probe probe_speed(int threads);
 
 }  // namespace hone

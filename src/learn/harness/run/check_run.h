@@ -12,12 +12,14 @@ RowsReport check_texts(const TaskSettings& s, const TextSource& text, const Chec
 
 struct RunReport {
   int64_t steps = 0;  // optimizer steps of the run; 0: unknown
-  // Memory and disk space that the run needs, and that it may use.
+  // memory_bytes: memory that the run needs. memory_limit_bytes: memory that it may use.
   int64_t memory_bytes = 0, memory_limit_bytes = 0;
+  // disk_bytes: disk space that the run needs. disk_free_bytes: free space on that disk.
   int64_t disk_bytes = 0, disk_free_bytes = 0;
 };
-// Checks settings that contradict each other, the number of rows, the output folder, the disk and the memory. `given`:
-// the schema that knows which settings the user gave. `rows`: the result of checking the rows.
+// Adds findings of settings that contradict each other, too few rows, an output folder that cannot be used, and too
+// little space on the disk or in memory. `given`: the schema that knows which settings the user gave. `rows`: the
+// result of checking the rows.
 RunReport check_run(const Task& task, const Schema& given, const Pretrained& model,
                     const RowsReport& rows, Findings& findings);
 

@@ -52,51 +52,53 @@ class TaskRun final : public TrainTask {
   Status seek(const Json& place, const std::string& name) override {
     return feed_->seek(place, name);
   }
-  // For --do_predict: writes files of predictions into the folder. Returns their metrics, named as those of evaluate(),
-  // or an empty object if the rows have no references. Call it only if the task has Examples::predict.
+  // For --do_predict: writes files of predictions into the folder and returns the result of Examples::predict, which
+  // must be set. Metrics have the same names as those of evaluate().
   Result<OrderedJson> predict(const std::string& folder);
   // The task's own callback, in addition to those that the settings ask for; null: the task has none.
   std::unique_ptr<TrainCallback> callback();
-  // Ends the task's work; only rank 0 does something. Call it after a run that was not stopped.
+  // Calls Examples::ended on rank 0; does nothing on other ranks. Call it after a run that was not stopped.
   Status end() { return ranks().leads() ? examples_.ended(*this) : Status(Ok{}); }
   std::span<std::byte> save_copy() override;
   MemoryReport memory() const;
   // The time that was predicted before the first step; nullopt: the speed of the machine is unknown.
   const std::optional<RunTime>& time() const { return time_; }
 
-  // H2430 if the data, model or programs of a rank differ from those of rank 0. All ranks call it.
+  // Returns H2430 if the data, model or programs of a rank differ from those of rank 0. All ranks call it.
   Status check_ranks() const;
 
-  // For the task's functions: evaluates the rows [begin, end) of Examples::eval and adds them to `metrics`. Returns the
-  // number of rows; -1: a stop was requested. `title`: the word for the progress in the log; null: "evaluating" or
-  // "predicting". Errors: H2406 a value is not finite; H1323 the disk failed; those of Examples::collate.
+  // For the task's functions: evaluates the rows [begin, end) of Examples::eval, and calls metrics.add() for each
+  // micro-batch. Returns the number of rows; -1: a stop was requested before the last row. `title`: the word for the
+  // progress in the log; null: "evaluating" or, during predict(), "predicting". Errors: H2406 a value is not finite;
+  // H1323 the disk with offloaded values failed; those of Examples::collate.
   Result<int64_t> evaluate_rows(int64_t begin, int64_t end, EvalMetrics& metrics,
                                 const char* title = nullptr);
-  // Evaluates the rows with these indices of Examples::eval, in this order, as above but without progress in the log.
+  // Evaluates the rows of Examples::eval with these indices, in this order. Logs no progress; otherwise as the function
+  // above.
   Result<int64_t> evaluate_rows(std::vector<int64_t> rows, EvalMetrics& metrics);
-  // The indices of a step's training rows in their order: `all` of them, and those that this rank computes (`mine`).
+  // The indices of a step's training rows in their order. all: the rows of all ranks. mine: the rows of this rank.
   struct RowsOfStep {
     int64_t epoch = 0;
     std::vector<int64_t> all, mine;
   };
-  // Finds the rows of training step `step`. Only for rows in memory. For tasks that prepare data before the step.
+  // Sets `rows` to the rows of training step `step`. For tasks that prepare data before a step. Not for streams.
   void find_rows_of(int64_t step, RowsOfStep& rows);
-  // Sets the weights to the values that the run started from.
+  // Sets the weights to the values that they had when Examples::opened was called.
   Status load_first_weights() { return fill_weights(from_scratch_); }
-  // Call this after programs have run, before you use their results. Errors: H1323 the disk with offloaded values
-  // failed; other failures of the device.
+  // Call this after programs have run and before you use their results. Errors: H1323 the disk with offloaded values
+  // failed; those of Session::check for other failures of the device.
   Status check_device() const;
   const Pretrained& model() const { return model_; }
   const Examples& examples() const { return examples_; }
   const RunShapes& shapes() const { return shapes_; }
   // The ranks of the run. All ranks evaluate and predict together and have the same metrics; rank 0 writes the files.
   RunRanks& ranks() const { return *s_.ranks; }
-  // Whether each program gathers weights from other ranks (ZeRO stage 3). All ranks must then run the same programs
-  // equally often.
+  // Whether each program gathers weights from other ranks (ZeRO stage 3). All ranks must then run the same programs the
+  // same number of times.
   bool gathers_weights() const;
   // Whether all ranks must run each micro-batch in the same shape, that of the largest one.
   bool has_equal_shapes() const;
-  // The number of ranks with consecutive numbers that have the same rows: the axis `tensor` of the mesh.
+  // The number of ranks that have the same rows: the size of the mesh's axis `tensor`. Their numbers are consecutive.
   size_t ranks_of_rows() const { return static_cast<size_t>(ranks().tensor().ranks); }
 
  private:
@@ -109,7 +111,7 @@ class TaskRun final : public TrainTask {
   Status start(Pretrained model, bool from_scratch);
   Status check_head() const;  // H2281 the checkpoint has no weights for the head
   Status compile(bool from_scratch);
-  // Bytes of streams, and of rows above the runtime's budget.
+  // Bytes of streams, plus the bytes of rows that exceed kRowsBudget.
   int64_t data_bytes() const;
   // The smallest limits of all ranks.
   Result<ArenaLimits> limits_of_ranks(const ArenaLimits& own);
@@ -134,7 +136,7 @@ class TaskRun final : public TrainTask {
 
   Status take_lengths(const TakenRows& taken);  // fills lengths_
   Status plan_rows(const TakenRows& taken, const BatchGrid& grid, StepPlan& plan);
-  // Plans this rank's rows of a step into plan_ and returns them.
+  // Divides this rank's rows of a step into micro-batches (plan_) and returns the rows.
   Result<TakenRows> plan_part(const TakenRows& all);
   // Changes the shapes of the micro-batches in plan_ to the step's size of images.
   void take_side(int64_t step);
@@ -144,7 +146,7 @@ class TaskRun final : public TrainTask {
   const StepPlan& whole_step() const { return ranks().alone() || in_units() ? plan_ : whole_step_; }
   bool reduces_each_batch() const;  // programs of micro-batches have collectives
   bool runs_equally() const;        // all ranks must run equally many micro-batches
-  // With --split_invariant: a step consists of units of rows, and in each round each rank computes one unit.
+  // With --split_invariant: a step consists of units of rows. In each round each rank computes one unit or none.
   bool in_units() const { return shapes_.units > 0; }
   // Whether the update adds the parts of the ranks. With units it does so even on one rank.
   bool shares_update() const { return in_units() || !ranks().alone(); }
@@ -175,7 +177,7 @@ class TaskRun final : public TrainTask {
   Result<StepSums> compute_step(int64_t step, const StepUpdate& update);
   Result<StepSums> take_whole_step(const TakenRows& taken, int64_t step, const StepUpdate& update,
                                    float scale, StepSums sums);
-  // Evaluates the micro-batch again and returns H2406 with the first value that is not finite.
+  // Runs the micro-batch of an evaluation again and returns H2406 with the first value that is not finite.
   Status why_not_finite(BoundProgram& program, const CollatedRows& rows);
   Status add_not_finite_of_ranks(NotFiniteStep& why);
   // A micro-batch of an evaluation.
@@ -183,7 +185,8 @@ class TaskRun final : public TrainTask {
     TakenRows rows;
     MicroBatchPlan batch;
   };
-  // Evaluates the rows for which the feed started an evaluation. Calls `after` between micro-batches.
+  // Evaluates the rows for which the feed started an evaluation. Calls `after` with the number of rows done, each time
+  // after several micro-batches.
   Result<int64_t> evaluate_begun(EvalMetrics& metrics, FunctionRef<void(int64_t done)> after);
   Status evaluate_part(const EvalPart& part, EvalMetrics& metrics);
   Status evaluate_parts(std::span<EvalPart> parts, EvalMetrics& metrics);
@@ -222,8 +225,8 @@ class TaskRun final : public TrainTask {
   int64_t bytes_before_arena_ = 0;     // pages of the process before the arenas were mapped
   // State of a step that is repeated to find the first value that is not finite.
   struct Search {
-    std::optional<NotFinite> found;
-    std::vector<std::string> rows;
+    std::optional<NotFinite> found;  // the value; nullopt: not found yet
+    std::vector<std::string> rows;   // places of the rows that caused it
   };
   std::optional<Search> search_;
   // Memory that every step reuses, so that no step allocates.

@@ -8,11 +8,13 @@ namespace hone {
 
 std::vector<Task> all_preset();  // in the order of the file names
 
-// Adds other names for settings. `name_and_alias`: pairs of a setting and its other name. Skips settings that the
-// schema does not have, because the help of a task has only its own settings.
+// Adds other names for settings. `name_and_alias`: pairs of the name of a setting and an additional name. Skips
+// settings that the schema does not have: the schema for the help of a task, for example, has only the task's own
+// settings.
 void add_aliases(Schema& schema,
                  const std::vector<std::pair<const char*, const char*>>& name_and_alias);
-// H2417 if --job_dir is not a folder of this machine. `remedy`: another way out, for the message.
+// Returns H2417 if --job_dir is a URL instead of a folder of this machine. `remedy`: the second half of the advice in
+// the message, after "name a local folder and ".
 Status check_job_dir(const std::string& job_dir, const std::string& remedy);
 
 }  // namespace hone

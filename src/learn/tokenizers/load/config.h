@@ -15,30 +15,31 @@ struct TokenizerConfig {
   // config.json.
   std::string tokenizer_class;
   std::optional<bool> add_bos, add_eos, add_prefix_space;
-  // key "legacy": each part of a text between added tokens gets a prefix space.
+  // LlamaTokenizer, key "legacy". true: each part of a text between added tokens gets a prefix space; false: only the
+  // part at the start of the text.
   std::optional<bool> legacy_prefix;
   // BertTokenizer: do_lower_case, tokenize_chinese_chars, ...
   std::optional<bool> lowercase, chinese, strip_accents;
   std::optional<bool> keep_accents;    // AlbertTokenizer
   std::optional<bool> split_by_punct;  // DebertaV2Tokenizer
-  // T5Tokenizer: the number of sentinel tokens.
+  // T5Tokenizer and ByT5Tokenizer: the number of sentinel tokens. Unset: the default of the class.
   std::optional<int64_t> extra_ids;
   // PegasusTokenizer: the number of ids before the pieces.
   std::optional<int64_t> offset;
   std::string source_lang, target_lang;  // mBART: src_lang and tgt_lang
   bool targets = false;                  // TokenizerSide::targets
-  // MarianTokenizer: target_vocab.json has the target's ids.
+  // MarianTokenizer. true: target_vocab.json has the ids of target texts; false: vocab.json has the ids of both sides.
   bool separate_vocabs = false;
-  // PegasusTokenizer; "": there is no such token.
+  // PegasusTokenizer: the token that masks a sentence. "": there is no such token; unset: the default, "<mask_1>".
   std::optional<std::string> mask_token_sent;
-  // "mask_token" is only a text: its other properties are the defaults of the class.
+  // true: "mask_token" is only a text in the files, and its other properties are the defaults of the class.
   bool mask_is_text = false;
   std::optional<int64_t> model_max_length;
-  std::optional<bool> truncates_left;  // truncation_side is "left"
+  std::optional<bool> truncates_left;  // true: truncation_side is "left"
   // The special tokens in the files with their names: "bos_token", "pad_token" ...
   std::vector<std::pair<std::string, AddedToken>> named;
   std::vector<AddedToken> listed;  // the tokens of added_tokens_decoder, by id
-  bool lists_tokens = false;       // the files have added_tokens_decoder
+  bool lists_tokens = false;       // true: the files have added_tokens_decoder
   std::vector<AddedToken> extra;   // additional_special_tokens
   std::vector<AddedToken> legacy;  // the tokens of added_tokens.json, by id
   std::string chat_template, tool_chat_template;

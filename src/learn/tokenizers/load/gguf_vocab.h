@@ -5,15 +5,15 @@
 
 namespace hone {
 
-// Model "bert": WordPiece. In GGUF a token that begins a word is written with U+2581 before it, and a token that
-// continues a word without "##". Reference: llama.cpp, conversion/bert.py.
+// Reads the model "bert": WordPiece. In GGUF a token that begins a word has U+2581 in front, and a token that continues
+// a word is written without "##". Reference: llama.cpp, conversion/bert.py.
 Result<TokenizerParts> read_gguf_wordpiece(const GgufVocab& vocab);
 // Sets the tokens of `vocab` in this form, and the settings of the normalizer. Errors: H2004 llama.cpp does not have
 // the tokenizer's normalizer.
 Status write_gguf_wordpiece(const Tokenizer& tokenizer, GgufVocab& vocab);
 
-// Model "t5": Unigram, with the stages of T5Tokenizer. Errors: H2002 the scores do not match the tokens; H2005 the
-// vocabulary has no unknown token.
+// Reads the model "t5": Unigram, with the stages of T5Tokenizer. Errors: H2002 the number of scores differs from that
+// of the tokens; H2005 the vocabulary has no unknown token.
 Result<TokenizerParts> read_gguf_unigram(const GgufVocab& vocab);
 // Sets the scores and the normalization of a Unigram vocabulary. Errors: H2004 GGUF cannot express the tokenizer.
 Status write_gguf_unigram(const Tokenizer& tokenizer, GgufVocab& vocab);
@@ -25,7 +25,7 @@ void name_gguf_tokens(const GgufVocab& vocab, TokenizerParts& parts);
 // Adds the tokens of `vocab` that are cut out of a text (control and user defined ones) to parts.added.
 void add_gguf_tokens(const GgufVocab& vocab, TokenizerParts& parts);
 // Sets the post-processor of an encoder: "bos A eos" for a text, and one or two eos between the texts of a pair. `bos`:
-// whether a text begins with the token bos.
+// true if a text begins with the token bos.
 Status set_encoder_post_processor(const GgufVocab& vocab, bool bos, TokenizerParts& parts);
 
 // Error H2004: this tokenizer cannot be written as a GGUF vocabulary. `what` is the reason.

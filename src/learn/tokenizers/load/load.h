@@ -29,10 +29,10 @@ struct GgufVocab {
   int64_t bos = -1, eos = -1, unk = -1, pad = -1;  // ids; -1: the file has none
   int64_t sep = -1, cls = -1, mask = -1;           // ids for encoders; -1: the file has none
   std::optional<bool> add_bos, add_eos, add_space_prefix;
-  // There are two end tokens between the texts of a pair.
+  // true: there are two end tokens between the texts of a pair; false or unset: one.
   std::optional<bool> add_sep;
   std::optional<bool> lowercase, strip_accents;  // for "bert"
-  std::optional<bool> mask_lstrip;               // the mask token includes the space before it
+  std::optional<bool> mask_lstrip;  // true: the mask token includes the space before it
   // For "t5": SentencePiece's precompiled normalization, or "".
   std::string charsmap;
   std::string chat_template;
@@ -40,9 +40,9 @@ struct GgufVocab {
 // The tokenizer of a vocabulary. Errors: H2002 the lists do not match or are malformed; H2003 an unknown pre-tokenizer;
 // H2004 an unknown model; H2005 there is no unknown token although the model needs it.
 Result<Tokenizer> load_gguf_tokenizer(const GgufVocab& vocab);
-// The inverse. `rows` is the number of rows of the embedding: an id without a token gets a filler token. `encoder`: also
-// write the tokens around pairs. `model`: the form of a SentencePiece BPE. Errors: H2004 no GGUF vocabulary gives the
-// same ids as the tokenizer.
+// The GGUF vocabulary of a tokenizer. `rows` is the number of rows of the embedding: each smaller id without a token
+// gets a filler token. `encoder`: true: also set the tokens around pairs. `model` is the form of a SentencePiece BPE:
+// kScoredBpe or kRankedBpe. Errors: H2004 no GGUF vocabulary gives the same ids as the tokenizer.
 Result<GgufVocab> gguf_vocab(const Tokenizer& tokenizer, int64_t rows, bool encoder = false,
                              const char* model = kScoredBpe);
 

@@ -64,14 +64,14 @@ Status set_spm_encoder_post_processor(const TokenizerConfig& config, TokenizerPa
 // Errors: H2005 the tokenizer has no such language.
 Status set_mbart_post_processor(const TokenizerConfig& config, TokenizerParts& parts);
 
-// ByT5Tokenizer, whose vocabulary is the 256 bytes, so no file has it. A text that ends with the end token gets a
-// second end token, as with other tokenizers; in Transformers it does not.
+// Creates ByT5Tokenizer. Its vocabulary is the 256 bytes, so there is no vocabulary file. If a text already ends with
+// the end token, a second one is appended, as by other tokenizers; ByT5Tokenizer of Transformers does not append it.
 Result<TokenizerParts> read_bytes_tokenizer(const TokenizerConfig& config);
 Status set_bytes_post_processor(TokenizerParts& parts);
 
-// Reads a folder of MarianTokenizer. source.spm and target.spm cut source and target texts into pieces; vocab.json
-// has the ids, with separate_vocabs target_vocab.json those of the targets. config.targets chooses the target side.
-// Errors: H2004 the SentencePiece model is not a Unigram model.
+// Reads a folder of MarianTokenizer. source.spm and target.spm cut source and target texts into pieces. vocab.json has
+// the ids of the pieces; with config.separate_vocabs, target_vocab.json has the ids of targets. config.targets chooses
+// the target side. Errors: H2004 the SentencePiece model is not a Unigram model.
 Result<TokenizerParts> read_marian(const std::string& folder, const TokenizerConfig& config);
 
 // The stages around a SentencePiece vocabulary. sentencepiece_stages: as SentencePiece itself. `prefix` puts a space

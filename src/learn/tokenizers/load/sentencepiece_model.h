@@ -24,7 +24,7 @@ struct SentencePiece {
 struct SentencePieceModel {
   std::vector<SentencePiece> pieces;
   uint64_t model_type = 1;  // 1 Unigram, 2 BPE, 3 WORD, 4 CHAR
-  // byte_fallback, treat_whitespace_as_suffix of the file.
+  // The fields byte_fallback and treat_whitespace_as_suffix of the file.
   bool byte_fallback = false, space_as_suffix = false;
   int32_t bos = 1, eos = 2, pad = -1;  // ids; -1: none
   // The name of the normalization, such as "nmt_nfkc".
@@ -34,7 +34,7 @@ struct SentencePieceModel {
     return p.type == kNormal || p.type == kUserDefined || p.type == kUnused;
   }
   std::string_view charsmap;  // the precompiled normalization; empty: none
-  // add_dummy_prefix, remove_extra_whitespaces and escape_whitespaces of the file.
+  // The fields add_dummy_prefix, remove_extra_whitespaces and escape_whitespaces of the file.
   bool dummy_prefix = true, squeeze = true, escape = true;
 };
 

@@ -16,7 +16,7 @@ struct PairTemplate {
   std::vector<std::string> before_one, after_one;   // for a single text
   int second = 0;
 };
-// Errors: H2005 the vocabulary lacks one of the tokens.
+// The JSON of the stage. Errors: H2005 the vocabulary lacks one of the tokens.
 Result<std::string> pair_template_json(const PairTemplate& t, const TokenizerParts& parts);
 
 // The JSON of a stage that puts bos before and eos after each text, if their ids are given. `segment` is the segment
@@ -25,8 +25,8 @@ std::string bos_eos_template(const std::string& bos, std::optional<int32_t> bos_
                              const std::string& eos, std::optional<int32_t> eos_id,
                              int segment = 1);
 
-// Sets the post-processor that add_bos_token and add_eos_token ask for, if the configuration has one of them. Call it
-// only if there is no tokenizer.json, which has its own post-processor.
+// If the configuration has add_bos_token or add_eos_token, sets the post-processor that they ask for. Call it only if
+// there is no tokenizer.json, which has its own post-processor.
 Status apply_bos_eos(const TokenizerConfig& config, TokenizerParts& parts);
 
 }  // namespace hone

@@ -36,8 +36,8 @@ class Normalizer {
 class PreTokenizer {
  public:
   virtual ~PreTokenizer() = default;
-  // Splits `text` and passes the pieces to `sink` in order. at_start: `text` is the beginning of the whole text, not
-  // a part after an added token. Pieces are raw bytes, even if byte_level() is true.
+  // Splits `text` and passes the pieces to `sink` in order. `at_start`: true if `text` is the beginning of the whole
+  // text, false if it is a part after an added token. Pieces are raw bytes, even if byte_level() is true.
   virtual void split(std::string_view text, bool at_start, PieceSink sink) const = 0;
   // True if there is a ByteLevel stage: the model's vocabulary writes each byte as one printable character.
   virtual bool byte_level() const { return false; }
@@ -67,22 +67,22 @@ class Model {
 struct Encoding {
   std::vector<int32_t> ids;
   std::vector<int32_t> type_ids;  // the segment of each id: 0 or 1
-  bool cut = false;               // truncation removed tokens
+  bool cut = false;               // true: truncation removed tokens
 };
 
 class PostProcessor {
  public:
   virtual ~PostProcessor() = default;
-  // Adds special tokens and sets segment ids. On entry `parts` has one sequence, or the two of a pair. The result is
-  // the concatenation of `parts`, which may have another number of sequences.
+  // Adds special tokens and sets segment ids. On entry `parts` has one sequence, or the two of a pair. process() may
+  // change the number of sequences in `parts`. The final text is the concatenation of all sequences in `parts`.
   virtual void process(std::vector<Encoding>& parts) const = 0;
 };
 
 class Decoder {
  public:
   virtual ~Decoder() = default;
-  // Appends the bytes that a token adds to the text. `token` is written as in the vocabulary. `first`: it is the first
-  // token of the text.
+  // Appends the bytes that a token adds to the text. `token` is written as in the vocabulary. `first`: true if it is
+  // the first token of the text.
   virtual void append_token(std::string_view token, bool first, std::string& out) const = 0;
   // The byte for a token such as "<0x0A>"; -1 for other tokens.
   virtual int byte_of(std::string_view /*token*/) const { return -1; }

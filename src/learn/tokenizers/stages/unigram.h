@@ -23,7 +23,7 @@ struct UnigramParts {
   // The pieces that may cover a text; if a text appears twice, the last one counts.
   std::vector<UnigramPiece> pieces;
   int32_t unk_id = -1;
-  // The score of an unknown character: kUnknownPenalty less than the lowest score.
+  // The score of an unknown character: the lowest score of a piece minus kUnknownPenalty.
   double unk_score = 0;
   bool byte_fallback = false;
   // true: sums of scores are floats that restart when they exceed 100,000, as in SentencePiece 0.2.3; this affects the

@@ -15,7 +15,7 @@ struct WordPieceParts {
   Vocabulary vocabulary;
   std::string unk_token = "[UNK]";
   std::string prefix = "##";  // the beginning of tokens that continue a word
-  int64_t max_chars = 100;    // the most characters of a word
+  int64_t max_chars = 100;    // a word with more characters becomes one unknown token
 };
 
 // Creates the model. Errors: H2005 the unknown token is not in the vocabulary.

@@ -9,7 +9,8 @@
 namespace hone {
 
 enum BertChar : uint8_t {
-  kBertControl = 1,  // clean_text drops it; so it does U+0000 and U+FFFD
+  // Characters that the option clean_text drops: control and similar characters, U+0000 and U+FFFD.
+  kBertControl = 1,
   kBertSpace = 2,    // White_Space of Unicode; such control characters have kBertControl too
   kBertChinese = 4,  // CJK ideographs, each of which becomes a word
   kBertMark = 8,     // Unicode category Mn: accents
@@ -17,7 +18,8 @@ enum BertChar : uint8_t {
   kBertMixed = 32,  // has a canonical decomposition, a combining class or a different lower case
 };
 
-// A table with the bits of each character below kClassTableSize. Built at the first call; several threads may call it.
+// A table with the bits of each character below kClassTableSize. It is built at the first call. Several threads may
+// call bert_chars() at a time.
 const uint8_t* bert_chars();
 
 // The bits of any character. `table` is bert_chars().

@@ -24,10 +24,10 @@ class Charsmap {
   // The replacement of the longest key that `text` begins with; none if there is no such key. Sets `length` to the
   // bytes of the key.
   std::optional<std::string_view> longest(std::string_view text, size_t& length) const;
-  // The replacement of the shortest key that `text` begins with.
+  // The replacement of the shortest key that `text` begins with; none if there is no such key.
   std::optional<std::string_view> shortest(std::string_view text) const;
 
-  // True for an ASCII character that is not replaced if another ASCII character follows it.
+  // True if `c`, an ASCII character, is not replaced when another ASCII character follows it.
   bool stays(char c) const { return stays_[static_cast<unsigned char>(c) & 127]; }
 
  private:

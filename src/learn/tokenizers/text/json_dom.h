@@ -31,7 +31,7 @@ struct JsonAt {
   JsonElement value;
   std::string where;
 
-  // The element `v` of this array, which has the index `index`.
+  // The element `v`, which has the index `index` in this array, with its place.
   JsonAt item(JsonElement v, size_t index) const;
 
   // The member `key`; none if it is absent or null, or if this is not an object.
@@ -39,8 +39,8 @@ struct JsonAt {
   // The member `key`. Errors: H2002 it is absent or null.
   Result<JsonAt> get(std::string_view key) const;
 
-  // The value, or the value of a member, as a type; boolean_or returns `fallback` if the member is absent or null.
-  // Errors: H2002 the value has another type, or the member is missing.
+  // This value as a type, or with `key` the value of that member. boolean_or returns `fallback` if the member is absent
+  // or null. Errors: H2002 the value has another type, or the member is missing.
   Result<std::string_view> string() const;
   Result<int64_t> integer() const;
   Result<bool> boolean() const;

@@ -14,9 +14,10 @@ inline constexpr std::string_view kMetaspace = "\xE2\x96\x81";  // U+2581
 struct Metaspace {
   enum Scheme { kAlways, kFirst, kNever };
   std::string replacement{kMetaspace};  // the character that replaces a space
-  // Which parts of a text (the parts between added tokens) get the replacement in front.
+  // Added tokens cut a text into parts. kAlways: each part gets the replacement in front; kFirst: only the part at the
+  // start of the text; kNever: no part.
   Scheme scheme = kAlways;
-  bool split = true;  // split before each replacement
+  bool split = true;  // true: the text is split before each replacement
 };
 
 // Reads the members of a Metaspace stage, with prepend_scheme or the older add_prefix_space. Errors: H2002 a member has

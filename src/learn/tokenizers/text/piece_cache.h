@@ -19,13 +19,13 @@ namespace hone {
 class PieceCache {
  public:
   struct Entry {
-    uint64_t low, high;  // the bytes of the piece, of which `length` are used
+    uint64_t low, high;  // the bytes of the piece, as at() packs them
     uint8_t packed[13];  // the ids, three bytes each, and one more byte so that id() can copy four
     uint8_t length = 0;  // bytes of the piece; 0: the entry is free
     uint8_t count = 0;   // number of ids, or kInLong
     int8_t extra = 0;    // for use by the model
 
-    // Id i. Ids have at most 24 bits (Vocabulary::kMaxId).
+    // The id with index i. Ids have at most 24 bits (Vocabulary::kMaxId).
     int32_t id(int i) const {
       uint32_t four;
       std::memcpy(&four, packed + 3 * i, 4);
@@ -36,7 +36,9 @@ class PieceCache {
       for (size_t i = 0; i < ids.size(); ++i) std::memcpy(packed + 3 * i, &ids[i], 3);
     }
   };
+  // For each Entry: the most bytes of the piece, the most ids. kPairs: the number of pairs of entries.
   static constexpr size_t kMaxBytes = 16, kMaxIds = 4, kPairs = size_t{1} << 15;
+  // For each Long: the most bytes of the piece. kLongs: the number of places for a Long.
   static constexpr size_t kMostBytes = 53, kLongs = size_t{1} << 12;
   static constexpr uint8_t kInLong = 255;  // the piece has more than kMaxIds ids: use find_long()
 
@@ -62,7 +64,7 @@ class PieceCache {
       std::memcpy(&a, p, 4);
       std::memcpy(&b, p + n - 4, 4);
       low = a, high = b;
-    } else {  // first, middle and last byte are all there is
+    } else {  // at most three bytes: the first, the middle and the last one
       low = static_cast<unsigned char>(p[0]) | static_cast<unsigned char>(p[n / 2]) << 8 |
             static_cast<unsigned char>(p[n - 1]) << 16;
     }

@@ -1,5 +1,5 @@
-// Hand-written matchers for the splitting patterns of well-known byte-level tokenizers. A pattern matches at every
-// place of a text, so a text is a sequence of matches without gaps.
+// Hand-written matchers for the splitting patterns of well-known byte-level tokenizers. At every place of a text there
+// is a match, so a text is a sequence of matches without gaps.
 #pragma once
 
 #include <string_view>

@@ -6,8 +6,8 @@
 
 namespace hone {
 
-// An empty string that takes over the memory of an earlier ScratchString of this thread, if there is one. Several may
-// exist at a time.
+// An empty string that takes over the memory of an earlier, destroyed ScratchString of this thread, if there is one. A
+// thread may have several at a time.
 class ScratchString {
  public:
   ScratchString() {

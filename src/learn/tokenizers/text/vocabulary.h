@@ -13,7 +13,7 @@ namespace hone {
 
 struct JsonAt;  // json_dom.h
 
-// Hash functions: of two words, and of a text.
+// mix64 hashes two words, hash_bytes a text.
 inline uint64_t mix64(uint64_t a, uint64_t b) {
   const auto m =
       static_cast<unsigned __int128>(a ^ 0x9e3779b97f4a7c15u) * (b ^ 0xe7037ed1a0b428dbu);
@@ -26,13 +26,13 @@ class Vocabulary {
   // Reserves memory for a number of tokens and their bytes together.
   void reserve(size_t tokens, size_t bytes);
 
-  // Adds a token as its file writes it (byte-level: "Ġthe"). If a token is added twice, its last id counts; if an id is
-  // added twice, token() returns its last token. Ids may have gaps. Errors: H2005 the id is negative or greater than
+  // Adds a token, spelled as in its file (byte-level: "Ġthe"). If a token is added twice, its last id counts. If an id
+  // is added twice, token() returns its last token. Ids may have gaps. Errors: H2005 the id is negative or greater than
   // kMaxId.
   Status add(std::string_view token, int64_t id);
 
   std::optional<int32_t> find(std::string_view token) const;
-  // The token of an id; none if there is none.
+  // The token of an id; none if the id has no token.
   std::optional<std::string_view> token(int64_t id) const;
 
   std::string to_json() const;  // {"token":id,...} in the order of ids

@@ -17,9 +17,9 @@ struct Reading {
   std::vector<std::string>& notices;
   std::vector<Error>& errors;
   std::string name;  // name of the file, "ds_config.json"
-  // Lines and columns of the values; empty if the configuration is an object in a settings file.
+  // Lines and columns of the values in the file. Empty: the configuration is an object in a settings file.
   JsonPlaces places;
-  std::vector<std::string> without_effect = {};  // keys that hone ignores
+  std::vector<std::string> without_effect = {};  // keys of the configuration that hone ignores
 
   // The place of a value for messages: "ds_config.json:12:9 optimizer.params.lr".
   std::string place(const std::string& pointer) const;
@@ -28,12 +28,13 @@ struct Reading {
   void imply(const std::string& setting, const Json& value, const std::string& pointer);
   // Sets a setting to DeepSpeed's default for an absent key, unless the user gave the setting.
   void imply_default(const std::string& setting, const Json& value, const std::string& pointer);
-  // Adds H2419 to `errors`: hone does not support the value.
+  // Adds H2419 to `errors`, for a value that hone does not support. `what`: the message. `remedy`: what to do.
   void cannot(const std::string& what, const std::string& pointer, const std::string& remedy);
 };
 
 struct Block;
-// Acts on the value of a key, which is neither null nor "auto". An empty function: hone ignores the key.
+// The action for a key. It is called only if the value is neither null nor "auto". An empty function: hone ignores the
+// key.
 using Act = std::function<void(Reading&, const Json& value, const std::string& pointer)>;
 struct Key {
   std::string name;
@@ -51,10 +52,10 @@ struct Block {
   bool has(const std::string& key) const { return json.contains(key); }
   // JSON pointer of a key.
   std::string place_of(const std::string& key) const { return pointer + "/" + key; }
-  // The object that a key has as its value; an empty one if the key is absent. Adds H2419 if the value is not an
+  // The object that is the value of a key; an empty object if the key is absent. Adds H2419 if the value is not an
   // object.
   Block block(const std::string& key) const;
-  // Acts on each key of the object. Adds H2418 for a key that is not in `keys`.
+  // Calls the action of `keys` for each key of the object. Adds H2418 for a key that is not in `keys`.
   void walk(const std::vector<Key>& keys) const;
 
   // The value of a key in this type; `other` if the key is absent. Adds H2419 and returns `other` if the value has
@@ -64,15 +65,18 @@ struct Block {
   std::string text(const std::string& key, const std::string& other) const;
 };
 
-// Does nothing: for keys that were read before the walk.
+// An action that does nothing, for keys that are read elsewhere.
 inline Act seen() {
   return [](Reading&, const Json&, const std::string&) {};
 }
-// Sets the setting to the key's value.
+// An action that sets the setting to the key's value.
 Act sets(const std::string& setting);
-// Adds H2419 for a feature that hone does not support, unless the value turns the feature off: false, an empty object,
-// or an object whose "enabled" is false or "auto".
+// An action that adds H2419 for a feature that hone does not support, unless the value turns the feature off: false, an
+// empty object, or an object whose "enabled" is false or "auto".
 Act refused(const std::string& remedy);
+
+// Read one part of the configuration each, and set the settings that it gives. `block`: the object with that name.
+// `top`: the whole configuration.
 
 void read_zero(const Block& block);
 void read_activation_checkpointing(const Block& block);

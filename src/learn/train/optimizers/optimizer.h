@@ -37,27 +37,30 @@ inline AdamAttributes betas_and_epsilon() {
 // An argument of --optim_args, given there as name=value. It is an attribute of the optimizer's op.
 struct OptimizerArgument {
   std::string name;
-  // Default value; its type is the argument's: bool, int64_t, double or std::string.
+  // The default value. Its type is the type of the argument: bool, int64_t, double or std::string.
   Attr otherwise;
-  // The smallest and the largest value of a number.
+  // If the argument is a number: its smallest and its largest value.
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
-  std::vector<std::string> choices = {};  // the values of a std::string
+  std::vector<std::string> choices = {};  // if the argument is a std::string: its allowed values
 };
 
 // A trained weight.
 struct UpdateWeight {
   std::string name;
   Type type;
-  bool decay = true;       // weight decay applies, unless Optimizer::decay_all decides
-  bool looked_up = false;  // an embedding table, whose rows are chosen by ids
-  bool is_target = false;  // weight of a linear layer that --optim_target_modules names
+  // True: weight decay applies. False: it applies only if Optimizer::decay_all is true.
+  bool decay = true;
+  bool looked_up = false;  // true: an embedding table, whose rows are chosen by ids
+  bool is_target = false;  // true: weight of a linear layer that --optim_target_modules names
   double rate = 1;         // factor of the run's learning rate for this weight
-  // Each rank has a part of the weight, and `type` is the type of this part (UpdateOptions::tensor).
+  // True: each rank of the axis `tensor` has a part of the weight, and `type` is the type of this rank's part
+  // (UpdateOptions::tensor).
   bool in_parts = false;
 };
 
-// Whether this run applies weight decay to the weight. `attrs`: attributes of the optimizer's op.
+// Whether this run applies weight decay to the weight, if Optimizer::decay_all is false. `attrs`: attributes of the
+// optimizer's op.
 inline bool decays(const UpdateWeight& w, const Attrs& attrs) {
   return w.decay && attrs.real("weight_decay") != 0;
 }
@@ -66,10 +69,11 @@ inline bool decays(const UpdateWeight& w, const Attrs& attrs) {
 struct OptimizerState {
   std::string name;  // its kind, "exp_avg"; the state of a weight is named "<kind>.<weight>"
   Type type;
-  // If not 0: the state has one element for each block of this number of the weight's elements, and no rows.
+  // 0: the state has rows that belong to the rows of the weight. Otherwise: the weight's elements are divided into
+  // blocks of this number of elements, and the state has one element for each block.
   int64_t block = 0;
 };
-// Returns the state of this kind for a weight of type `weight`; nullopt: such a weight has none.
+// A kind of state: returns the state of this kind for a weight of type `weight`; nullopt: the weight has no such state.
 using StateList = std::function<std::optional<OptimizerState>(const Type& weight)>;
 using StateLists = std::vector<StateList>;
 // A state with the shape and dtype of the weight.
@@ -82,8 +86,8 @@ inline StateLists adam_states(const Attrs&) {
   return {state_like_weight("exp_avg"), state_like_weight("exp_avg_sq")};
 }
 
-// The two states of bitsandbytes' 8-bit quantization (engine/ops/quantize_dynamic.cc): a code for each element, and the
-// largest magnitude of each block of elements.
+// The two states with which bitsandbytes stores an 8-bit optimizer state (engine/ops/quantize_dynamic.cc). state_codes:
+// a code of 8 bits for each element. state_absmax: the largest magnitude in each block of elements.
 inline constexpr int64_t kCodesBlock = 256;  // elements of a block
 inline StateList state_codes(std::string name) {
   return [name = std::move(name)](const Type& weight) {
@@ -103,21 +107,21 @@ inline bool has_codes(const UpdateWeight& w, const Attrs&) {
   return !w.looked_up && w.type.count() >= 4096;
 }
 
-// H2409 if nesterov is set without momentum, or with dampening (sgd.cc).
+// Returns H2409 if nesterov is set and momentum is 0 or dampening is not 0 (sgd.cc).
 Status check_nesterov(const Attrs& attrs);
 
-// The kind of a state that is a moving average of the weight. Evaluations use it, and it is saved instead of the weight
-// (averages.h).
+// The name of the kind of state that is a moving average of the weight. Evaluations use the average, and saved models
+// have it instead of the weight (averages.h).
 inline constexpr const char* kAverageState = "average";
 
-// A range of learning rates.
+// A range of learning rates: the smallest and the largest one.
 struct UsualRates {
   double least = 1e-5, most = 1e-4;
 };
 
-// The name of an optimizer in DeepSpeed's configurations, and its default values there.
+// A name of an optimizer in DeepSpeed's configurations, with its default values there.
 struct DeepSpeedOptimizer {
-  std::string type;  // compared without regard to upper and lower case
+  std::string type;  // the name; upper and lower case count as equal
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
 };
 
@@ -129,20 +133,22 @@ struct Optimizer {
   std::vector<OptimizerArgument> arguments = {};  // attributes of the op from --optim_args
   // Returns H2409 if values of arguments exclude each other. nullptr: all values fit together.
   Status (*check)(const Attrs& attrs) = nullptr;
-  // Returns the kinds of states in the order of the op's operands. Names are those of PyTorch and Transformers.
+  // Returns the kinds of states of `op`, in the order of its operands. Names are those of PyTorch and Transformers.
   StateLists (*states)(const Attrs& attrs) = nullptr;
-  // Whether `op` updates this weight; nullptr: it updates all. `other_op` updates the other weights, with the
-  // attributes that it has in common with `op`, and has the states `other_states`.
+  // Returns whether `op` updates this weight. The other weights are updated by `other_op`, which gets those attributes
+  // of `op` that it has too. nullptr: `op` updates all weights.
   bool (*is_for)(const UpdateWeight& weight, const Attrs& attrs) = nullptr;
-  std::string other_op = {};
+  std::string other_op = {};  // "": there is no second op
+  // Returns the kinds of states of `other_op`.
   StateLists (*other_states)(const Attrs& attrs) = nullptr;
-  bool needs_targets = false;  // --optim_target_modules must name layers
-  bool decay_all = false;      // weight decay applies to biases and norms too
-  bool updates_bf16 = true;    // can update weights that are kept only in bf16
-  // No backend has a kernel for the op. It runs as other ops (its decomposition), and only on the device.
+  bool needs_targets = false;  // true: --optim_target_modules must name layers
+  bool decay_all = false;      // true: weight decay applies to biases and norms too
+  bool updates_bf16 = true;    // true: can update weights that are kept only in bf16
+  // True: no backend has a kernel for the op. It runs as other ops (its decomposition), and only on the device.
   bool decomposed = false;
-  bool averages = false;  // has states of the kind kAverageState
-  // Usual learning rates to fine-tune a trained model. `hone check` warns above ten times the largest.
+  bool averages = false;  // true: has states of the kind kAverageState
+  // Usual learning rates to fine-tune a trained model. `hone check` warns if the run's rate is above ten times the
+  // largest one.
   UsualRates usual_rates = {};
   std::vector<DeepSpeedOptimizer> deepspeed = {};  // its names in DeepSpeed; empty: it has none
 };

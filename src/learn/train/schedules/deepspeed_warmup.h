@@ -6,20 +6,20 @@
 
 namespace hone {
 
-// DeepSpeed counts its schedule's position after each step, starting with 0 after the first step. So the first two
-// steps both have the first learning rate of the schedule. The warm-up takes at least two steps.
+// DeepSpeed's position in its schedule is 0 after the first step and increases by 1 with each later step. So the first
+// two steps both have the first learning rate of the schedule. The warm-up takes at least two steps.
 struct DeepSpeedWarmup {
   explicit DeepSpeedWarmup(const ScheduleOptions& o)
       : steps(std::max(2.0, o.warmup())), is_log(o.more.value("warmup_type", "log") == "log") {}
 
   // DeepSpeed's position for the step that follows after `done` steps; below 0: the schedule has not started.
   static double at(double done) { return done - 1; }
-  // The share of the warm-up that is done at a position below `steps`, 0 to 1: log(at + 1) / log(steps), or at / steps
-  // for the type "linear".
+  // The share of the warm-up that is done at a position from 0 to `steps`: log(at + 1) / log(steps) for the type "log",
+  // at / steps for the type "linear".
   double share(double at) const { return is_log ? std::log(at + 1) / std::log(steps) : at / steps; }
 
-  double steps;
-  bool is_log;
+  double steps;  // number of steps of the warm-up
+  bool is_log;   // true: the type "log"; false: the type "linear"
 };
 
 inline ScheduleArgument deepspeed_warmup_type() { return {"warmup_type", {"log", "linear"}}; }

@@ -21,9 +21,9 @@ namespace hone {
 
 struct ScheduleOptions {
   std::string type = "linear";  // name of the schedule
-  double learning_rate = 5e-5;  // the largest rate, reached after the warm-up
-  int64_t warmup_steps = 0;
-  int64_t total_steps = 0;
+  double learning_rate = 5e-5;  // the largest rate, reached at the end of the warm-up
+  int64_t warmup_steps = 0;     // steps of the warm-up
+  int64_t total_steps = 0;      // steps of the run, including the warm-up
   // The arguments from --lr_scheduler_kwargs: num_cycles, power, lr_end, min_lr, ...
   nlohmann::json more = nlohmann::json::object();
 
@@ -42,24 +42,25 @@ struct ScheduleArgument {
 struct ScheduleForm {
   std::string name;  // value of --lr_scheduler_type
   std::vector<ScheduleArgument> arguments = {};
-  // Makes the schedule. The arguments in o.more were checked before: their names are known and their values have the
-  // right types. H2401: an argument is missing, or arguments contradict each other.
+  // Makes the schedule. The caller has checked o.more: names are known, and values have the right types. Errors: H2401
+  // an argument is missing, or arguments contradict each other.
   Result<Rate> (*make)(const ScheduleOptions& o) = nullptr;
-  bool warms_up = true;              // --warmup_steps has an effect
-  bool follows_evaluations = false;  // the rate comes from Plateau (learn/train/plateau.h)
+  bool warms_up = true;              // true: --warmup_steps has an effect
+  bool follows_evaluations = false;  // true: the rate comes from Plateau (learn/train/plateau.h)
   std::string deepspeed = "";        // its scheduler.type in DeepSpeed's configurations; "": none
 };
 
 std::vector<ScheduleForm> all_schedule();  // all schedules; generated from the files of this folder
 
-// During the warm-up a rate that grows linearly from 0 to o.learning_rate, afterwards `rate`.
+// Returns a rate that grows linearly from 0 to o.learning_rate during the warm-up, and equals `rate` afterwards.
 inline Rate after_warmup(const ScheduleOptions& o, Rate rate) {
   return [lr = o.learning_rate, warmup = o.warmup(), rate = std::move(rate)](double step) {
     return step < warmup ? lr * (step / std::max(1.0, warmup)) : rate(step);
   };
 }
 
-// The share of the steps after the warm-up that is done, 0 to 1.
+// The share of the steps after the warm-up that is done, from 0 to 1. `step`: number of steps done, at least those of
+// the warm-up.
 inline double progress_of(const ScheduleOptions& o, double step) {
   return (step - o.warmup()) / std::max(1.0, o.total() - o.warmup());
 }

@@ -63,7 +63,7 @@ Reads reads_of(const PipelineStep& step);
 // The command of a step's container. If other steps read members of the step's result, the command is wrapped in
 // `hone pipeline exec`, which creates the step's folder and writes each member to the file `result_file(member)`.
 // `meaning` turns a reference to a folder or result into the engine's own form. Error H3168: an input is a path of
-// this machine, a member is nested, or a step needs the registry and `options.registry` is "".
+// this machine, another step reads a nested member, or a step needs the registry and `options.registry` is "".
 Result<std::vector<std::string>> container_command(
     const Pipeline& pipeline, const PipelineStep& step, const CompileOptions& options,
     const std::function<std::string(const StepReference&)>& meaning,
@@ -80,7 +80,7 @@ OrderedJson variables_of(const std::map<std::string, std::string>& environment);
 
 // Whether the step runs hone launch with ranks on several machines, so not all ranks are in its container.
 bool starts_ranks_elsewhere(const PipelineStep& step);
-// Whether the step runs hone deploy. Engines replace its command, because each deploys in another way.
+// Whether the step runs hone deploy. Engines replace its command, because each engine deploys in its own way.
 bool deploys(const PipelineStep& step);
 // The flags of hone serve in the step's --serve_flags, as words: {"--prefix", "summarize: "}.
 std::vector<std::string> serve_flags(const PipelineStep& step);

@@ -8,9 +8,9 @@
 //    "model_display_name": "t5", "deploy_machine_type": "n1-standard-32",
 //    "deploy_gpu_type": "NVIDIA_TESLA_V100", "deploy_gpu_count": 4}
 //
-// or with the objects cluster_config, train_config and deploy_config around these keys. `task` names
-// another task. The objects preprocess, train, generate and evaluate take flags of the commands,
-// policy takes the policy of hone models decide.
+// or with the objects cluster_config, train_config and deploy_config around these keys. The key `task` names the task
+// (default: summarization). The objects preprocess, train, generate and evaluate have flags of the commands. The object
+// policy is the policy of hone models decide.
 #pragma once
 
 #include "operate/pipeline/pipeline.h"

@@ -29,8 +29,8 @@ struct RecipeTask {
   // Returns the metric for the data set of this machine that `flags` name; "": unknown. Null: `metric` for all data.
   std::function<std::string(const std::vector<std::string>& flags)> metric_of_rows = {};
   std::vector<std::string> metrics = {};  // the metrics that can compare models
-  // The boolean flag that must be true so that each evaluated row is a row of the file, with the file's columns; "": it
-  // always is.
+  // The boolean flag that must be true so that each evaluated row is a row of the file, with the file's columns. "": an
+  // evaluated row always is one.
   std::string apart = {};
   bool generates = false;      // evaluation generates texts (--predict_with_generate)
   bool caches_shards = false;  // hone prepare can reuse the token shards of unchanged files

@@ -53,8 +53,8 @@ class GrpcDoor {
     std::string error = {};    // one line, unless the status is 200
     TensorAnswer answer = {};  // its outputs have their values in InferTensor::bytes
   };
-  // Answers a ModelInfer call. The inputs may have their values in InferTensor::bytes. `done` and the result: as for
-  // ask().
+  // Answers a ModelInfer call. The inputs may have their values in InferTensor::bytes. `done` and the returned function
+  // are used as with ask().
   virtual std::function<void()> infer(TensorQuestion question, const Parameters& parameters,
                                       Caller caller, std::function<void(Inferred)> done) = 0;
 
@@ -66,14 +66,14 @@ class GrpcListener {
  public:
   virtual ~GrpcListener() = default;
   virtual int port() const = 0;
-  // Refuses new calls, and gives the open calls at most this time to finish.
+  // Refuses new calls. Gives the open calls at most this time to finish, and then cancels them.
   virtual void stop(double seconds) = 0;
 };
 
 struct GrpcRequest {
   std::string address;           // "127.0.0.1:8001"; port 0: the kernel chooses a free port
   std::string certificate, key;  // contents of PEM files; both "": no TLS
-  int64_t most_bytes = 0;        // limit for the bytes of a message
+  int64_t most_bytes = 0;        // limit for the bytes of a received message
 };
 // The type of the module's only symbol, "hone_grpc_start": starts to listen. The caller owns the result. Returns null
 // and sets `error` if it cannot listen, or if `version` is not its own kGrpcModuleVersion.

@@ -24,8 +24,8 @@ std::span<const OpenaiKey> chat_keys();
 std::span<const OpenaiKey> response_keys();
 
 bool is_key(std::span<const OpenaiKey> keys, const std::string& name);
-// Error H3415, with the key's name: a fixed key has another value than the allowed ones. Null, false, [] and {} count
-// as absent.
+// Error H3415, with the key's name: a fixed key has a value that is not allowed. A key with the value null, false, []
+// or {} counts as absent.
 Status check_fixed_keys(const Json& body, std::span<const OpenaiKey> keys);
 
 }  // namespace hone

@@ -29,15 +29,14 @@ struct OpenaiSettings {
   std::shared_ptr<const AnswerForm> form;  // for TextQuery::form
 };
 
-// Read the body of a completion, a chat and a response. `body` is the parsed body. `ordered` is the same with the
-// keys in the order of the request, which JSON schemas need. `text` is the body as it was sent; it is parsed in order
-// only if it has a response_format. `longest`: the number of new tokens if the body sets no limit. Errors: H3415 a
-// key is not supported or has a wrong value; H2511 hone does not support the JSON schema; H2512 the schema is wrong or
-// allows no document.
+// Each function reads the body of one route: a completion, a chat, or /v1/responses (which has one choice). `body` is
+// the parsed body. `ordered` is the same with the keys in the order of the request, which JSON schemas need. `text` is
+// the body as it was sent; it is parsed with ordered keys only if it has a response_format. `longest`: the number of
+// new tokens if the body sets no limit. Errors: H3415 a key is not supported or has a wrong value; H2511 hone does not
+// support the JSON schema; H2512 the schema is wrong or allows no document.
 Result<OpenaiSettings> read_completion(const Json& body, const std::string& text);
 Result<OpenaiSettings> read_chat_settings(const Json& body, const OrderedJson& ordered,
                                           int64_t longest);
-// Reads the settings of /v1/responses, which has one choice.
 Result<OpenaiSettings> read_response_settings(const Json& body, const OrderedJson& ordered,
                                               int64_t longest);
 

@@ -34,7 +34,7 @@ class StopCutter {
     held_.erase(0, out.size());
     return out;
   }
-  // The text that is still held back, when no more pieces come.
+  // Returns the text that is still held back. Call it after the last piece.
   std::string finish() { return stopped_ ? "" : std::exchange(held_, ""); }
   bool stopped() const { return stopped_; }  // a stop text was found
 

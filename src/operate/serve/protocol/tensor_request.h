@@ -24,9 +24,10 @@ Status read_tensor(InferTensor& tensor);
 
 // The body of a request over HTTP: JSON, then the bytes of binary tensors.
 struct TensorBody {
-  TensorRequest request;               // without the model, which is in the path
-  std::map<std::string, bool> binary;  // name of a requested output -> send its values as bytes
-  bool all_binary = false;             // send outputs as bytes, unless `binary` has them
+  TensorRequest request;  // without the model, which is in the path
+  // Name of a requested output -> whether to send its values as bytes.
+  std::map<std::string, bool> binary;
+  bool all_binary = false;  // true: the outputs that are not in `binary` are sent as bytes too
 };
 // Parses a body; the tensors are unpacked. `json_length` is the value of the header Inference-Header-Content-Length:
 // the number of bytes of JSON. "": the whole body is JSON. Error H3415: the body or the length is malformed.

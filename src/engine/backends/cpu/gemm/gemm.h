@@ -3,11 +3,12 @@
 //   t = (accumulate ? C : 0) + op(A) op(B) + bias;  pre = t;  C = act(t) + residual
 //
 // All matrices are row-major; leading dimensions are in elements. op() is a transposition if trans_a or
-// trans_b is set. Results do not depend on the number of threads. A B that is used by many calls can be
+// trans_b is set. Results do not depend on the number of threads. A matrix B that many calls use can be
 // packed beforehand (pack_b).
-//   B in bf16, f16 or i8   B is converted to f32 in registers. For i8, b_scale has a scale for each column of
-//                     op(B), A must not be transposed, and each row of A is rounded to 15 bits with a
-//                     scale for each block of k: by at most 3e-5 of the block's largest element
+//   B in bf16 or f16  B is converted to f32 in registers.
+//   B in i8           B is converted to f32 in registers, and b_scale has a scale for each column of op(B). A must
+//                     not be transposed. Each row of A is rounded to 15 bits, with a scale for each block of k
+//                     (kGemmBlockK). The error of an element is at most 3e-5 of the largest element of its block
 //                     (gemm_i8.simd.h).
 //   B in blocks       B is quantized; elements of a block share a scale. B is dequantized while it is packed, some
 //                     elements at a time (widen.simd.h); with few rows and trans_b, the blocks of GGUF
@@ -125,8 +126,8 @@ constexpr int64_t kGemmBf16BlockK = 2048;
 int64_t gemm_workspace_bytes(const Gemm& g, int threads);
 // The facts that decide the bits of a product, besides its sizes and the instruction set.
 struct GemmSums {
-  // The type that operands are rounded to or split into: "bf16", "f16", "bf16x3" (three parts in bf16), "i15" (15
-  // bits); "": neither.
+  // The form to which operands are rounded: "bf16", "f16" or "i15" (15 bits); or into which they are split: "bf16x3"
+  // (three parts in bf16). "": they stay f32.
   const char* parts;
   int64_t block_k;  // kGemmBlockK or kGemmBf16BlockK
 };
@@ -141,8 +142,8 @@ constexpr int64_t kGemmColumnsRows = 512;
 int64_t gemm_columns_workspace_bytes(const Gemm& g);
 void gemm_columns(const Gemm& g, int64_t begin, int64_t end, void* workspace);
 
-// Packs a B [k,n] (trans_b: [n,k]) in f32 for Gemm::packed_b. `packed` has pack_b_bytes() and is 64-byte aligned. Its
-// contents depend on the instruction set in use, its size does not.
+// Packs a matrix B [k,n] (trans_b: [n,k]) in f32 for Gemm::packed_b. `packed` has pack_b_bytes() bytes and is 64-byte
+// aligned. Its contents depend on the instruction set in use; its size does not.
 int64_t pack_b_bytes(int64_t k, int64_t n);
 void pack_b(int64_t k, int64_t n, const float* b, int64_t ldb, bool trans_b, float* packed,
             ThreadPool& pool);

@@ -17,8 +17,8 @@ HONE_INLINE void with_elements(const void* b, Element type, Fn&& f) {
 template <class T>
 constexpr bool kScaled = std::is_same_v<T, int8_t>;
 
-// Adds eight rows of B [k,n], from row k on, to V vectors of columns of C at column j. Whole: all W lanes; else there
-// are n columns.
+// Adds the products of A with eight rows of B [k,n], from row k on, to V vectors of columns of C, from column j on.
+// Whole: the vectors have all W lanes; else V is 1, and there are n columns.
 template <int V, bool Whole, class T>
 HONE_INLINE void small_nn_step(const Gemm& g, const T* b, int64_t k, int64_t j, int64_t n) {
   F bv[8][V], scale[V];

@@ -3,8 +3,8 @@
 // group]: rows of A are in the lanes of vectors, and an element of B is broadcast to all lanes. C is computed
 // transposed, a strip of columns at a time in the L1 cache.
 //
-// The sums have the same bits as those of gemm_tiles.simd.h. A B [k,n] is multiplied there too: the rows
-// of a strip would be far apart, and share cache sets if n is a power of two.
+// The sums have the same bits as those of gemm_tiles.simd.h. That file multiplies matrices B [k,n] even with
+// few rows of A: the rows of a strip would be far apart, and share cache sets if n is a power of two.
 #pragma once
 
 #include "engine/backends/cpu/gemm/gemm_tiles.simd.h"

@@ -22,7 +22,7 @@ std::string isa_names();  // all names, separated by commas: "baseline, avx2, ..
 bool isa_supported(Isa);  // whether this processor and the system support it
 // Whether the instruction set in use multiplies bf16. If not, a product in bf16 takes longer than one in f32.
 inline bool bf16_is_fast() { return isa() >= Isa::avx512_bf16; }
-// Sets the instruction set of all kernels from now on. One that is not supported is a bug.
+// Sets the instruction set of all kernels from now on. isa_supported() must be true for it, else it is a bug.
 void set_isa(Isa);
 
 }  // namespace hone::cpu

@@ -318,7 +318,7 @@ HONE_INLINE void parallel_items(ThreadPool& pool, int64_t count, int64_t element
     f(0, count, 0);
 }
 
-// Loads or stores one vector of a row. Whole::value: the row has all W lanes; else it has n of them.
+// get() loads and put() stores a vector. If Whole::value is true, it loads or stores all W lanes, else the first n.
 template <class T, class Whole>
 HONE_INLINE F get(const T* p, Whole, int64_t n) {
   if constexpr (Whole::value)

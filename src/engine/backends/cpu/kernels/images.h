@@ -19,7 +19,7 @@ struct BatchNorm {
   const float* beta = nullptr;      // [columns]
   const float* residual = nullptr;  // [rows, columns] or null
   bool relu = false;                // negative y become 0
-  bool given = false;               // mean and variance are inputs; else they are results
+  bool given = false;               // true: mean and variance are inputs; false: results
   float* y = nullptr;         // may be x or residual; null: only mean and variance are computed
   float* mean = nullptr;      // [columns]
   float* variance = nullptr;  // [columns]
@@ -41,8 +41,8 @@ struct BatchNormBackward {
   float* dx = nullptr;         // may be dy; 0 after the first `counted` rows; null: not computed
   float* dgamma = nullptr;     // [columns]
   float* dbeta = nullptr;      // [columns]
-  // dgamma and dbeta are inputs, else results. As inputs they are sums over `all_rows` rows, such as those of all
-  // ranks, as mean and variance are.
+  // false: dgamma and dbeta are results. true: they are inputs, the sums over all_rows rows, such as the rows of all
+  // ranks. mean and variance must then be those of the same rows.
   bool given = false;
   float all_rows = 0;
 };
@@ -73,10 +73,11 @@ void max_pool_backward(const Windows2d& p, const float* x, const float* y, const
 // null.
 void channel_conv(const Windows2d& p, const float* x, const float* w, const float* bias, float* y,
                   ThreadPool& pool);
-// onto: the gradient is added to dx, which is overwritten otherwise.
+// The gradient of the images. onto: true adds it to dx, false overwrites dx.
 void channel_conv_input_gradient(const Windows2d& p, const float* dy, const float* w, bool onto,
                                  float* dx, ThreadPool& pool);
-// dw has the shape of w. It is summed over each image, then over the images in order.
+// The gradient of the filters; dw has the shape of w and is overwritten. It is summed within each image, then over the
+// images in order.
 int64_t channel_conv_workspace_bytes(const Windows2d& p);
 void channel_conv_weight_gradient(const Windows2d& p, const float* dy, const float* x, float* dw,
                                   void* workspace, ThreadPool& pool);

@@ -6,7 +6,9 @@
 namespace hone::cpu::HONE_ISA {
 namespace {
 
-// The sum of f(j) over a row, in four interleaved partial sums, so that additions do not wait for each other.
+// Sums a row of `columns` values in four interleaved partial sums, so that additions do not wait for each other.
+// f(j, whole, width) returns the vector of W values that begins at column j. If `whole` is false, only `width` columns
+// are left, and f returns 0 for the columns past the end of the row.
 template <class Fn>
 HONE_INLINE float row_sum(int64_t columns, Fn&& f) {
   F s0 = zero(), s1 = zero(), s2 = zero(), s3 = zero();

@@ -22,7 +22,8 @@ struct Numbers {
 struct Bf16Update {
   uint16_t* p = nullptr;
   uint16_t* state[3] = {};
-  bool stochastic = false;  // new weights are rounded at random by `key`; else to the nearest
+  // true: new weights are rounded at random by `key`; false: to the nearest.
+  bool stochastic = false;
   DropoutKey key = {};
   int64_t first = 0;  // number of the element p[0] in the whole tensor, for the random numbers
 };
@@ -47,7 +48,7 @@ struct UpdateStep {
 // The optimizers; the formulas are in engine/ops/<name>.cc. Scalars are computed in f64.
 struct AdamW {  // states m, v
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
-  bool l2 = false;  // Adam: weight decay is added to the gradient
+  bool l2 = false;  // true: Adam, whose weight decay is added to the gradient
   // Hugging Face's form: eps is added to sqrt(v) before the bias correction, and weights decay after the step.
   bool huggingface = false;
 };

@@ -17,8 +17,8 @@ inline constexpr int64_t kWidened = 2048;
 // Convert between bits of bf16 and f32 on the calling thread; narrow_bf16() rounds to the nearest, ties to even.
 void widen_bf16(int64_t count, const uint16_t* x, float* y);
 void narrow_bf16(int64_t count, const float* x, uint16_t* y);
-// Rounds new weights to bf16, at random or to the nearest as `to` says, and writes elements [at, at + count) of to.p.
-// p: the first of the new weights.
+// Rounds `count` new weights to bf16, at random if to.stochastic is set, else to the nearest, and writes them into to.p
+// from element `at` on. p: the first of these new weights.
 void round_weights(const Bf16Update& to, const UpdateStep& step, int64_t at, int64_t count,
                    const float* p);
 

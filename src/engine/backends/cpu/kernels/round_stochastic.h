@@ -15,8 +15,8 @@ struct StochasticRounding {
   int64_t step = 1;
 };
 
-// Rounds elements [first, first + count) of a tensor; x and y point to the first of them. The first function runs on
-// the calling thread, the second on all threads of the pool.
+// Rounds elements [first, first + count) of a tensor; x and y point to the first of them. round_stochastic_range() runs
+// on the calling thread, round_stochastic() on all threads of the pool.
 void round_stochastic_range(const StochasticRounding& by, int64_t first, int64_t count,
                             const float* x, uint16_t* y);
 void round_stochastic(const StochasticRounding& by, int64_t first, int64_t count, const float* x,

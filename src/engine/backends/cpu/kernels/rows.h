@@ -59,7 +59,7 @@ struct CrossEntropy {
   float scale = 1;                  // factor of the gradient
   const float* weights = nullptr;   // [rows], factors of each row's gradient; null: 1
   double smoothing = 0;             // e
-  // Replace x by the gradient scale * weights[r] * (softmax(x) - target); ignored rows become 0.
+  // true: replaces x by the gradient scale * weights[r] * (softmax(x) - target); ignored rows become 0.
   bool gradient = true;
   float* nll = nullptr;        // [rows]
   int32_t* correct = nullptr;  // [rows], 1 if the label is the argmax of x, else 0; or null

@@ -16,7 +16,8 @@ struct Block {
   std::byte* data = nullptr;  // first byte; aligned to 256 bytes
   int64_t bytes = 0;
   int64_t freed_by = 0;  // number of the driver call that freed the block; 0: it is not freed
-  // The mapped pages: those of the data, and a page before and after them whose access ends the process.
+  // The mapped pages: those of the data, and a guard page before and after them. An access to a guard page ends the
+  // process.
   std::byte* reserved = nullptr;
   size_t reserved_bytes = 0;
 
@@ -38,7 +39,7 @@ class Blocks {
   // The block, freed or not, whose mapped pages contain `at`; nullptr: there is none.
   Block* find(const void* at);
 
-  // Allow and forbid access to the bytes of all device blocks. At first they are closed.
+  // Allow (open) and forbid (close) access to the bytes of all device blocks. At first the device is closed.
   void open_device() { protect(true); }
   void close_device() { protect(false); }
 

@@ -27,7 +27,8 @@ struct Capture {
   Stream* origin = nullptr;         // the stream of cuStreamBeginCapture
   std::map<Stream*, size_t> lanes;  // the lane of each captured stream; the origin's is 0
   std::vector<Noted> notes;         // in the order in which they were added
-  // clocks[l]: the entries of each lane that happen before the next work of lane l. marks[m]: those before mark m.
+  // Clocks that count the entries of each lane. clocks[l]: the entries that happen before the next work of lane l.
+  // marks[m]: the entries that happen before mark m.
   std::vector<Clock> clocks, marks;
 
   size_t lane_of(Stream& s);  // adds the stream to the capture if it is not part of it
@@ -41,12 +42,12 @@ struct Capture {
 struct Graph {
   int64_t number = 0;  // 1 for the first graph
   bool destroyed = false;
-  size_t lanes = 0;  // their number
+  size_t lanes = 0;  // number of lanes
   std::vector<Noted> notes;
   std::string text() const { return "graph " + std::to_string(number); }
 };
 
-// A graph that can be launched.
+// An executable graph, made from a Graph by cuGraphInstantiate.
 struct GraphExec {
   int64_t number = 0;
   bool destroyed = false;

@@ -14,7 +14,8 @@
 
 namespace hone::emulate {
 
-// Every lane of the mask passes a value of 4 or 8 bytes and gets that of `lane`; its own if `lane` is not in the mask.
+// Every lane of the mask passes a value of 4 or 8 bytes. It gets the value of lane number `lane`, or its own value if
+// this lane is not in the mask.
 template <class T>
 T shuffle(unsigned mask, T value, unsigned lane) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8);

@@ -21,8 +21,9 @@
 
 namespace hone::cuda {
 
-// Set to true on a thread that runs another backend. Its accesses are not recorded, so the thread does not take the
-// driver's lock: an exchange of ranks holds the lock and may wait for this thread as the other rank.
+// Set it to true on a thread that runs another backend. Memory accesses of this thread are then not recorded, and the
+// thread does not take the driver's lock. Needed if this thread is the other rank of an exchange: the exchange holds
+// the lock while it waits for this thread.
 inline thread_local bool fake_driver_skips_thread = false;
 
 // A process may have one FakeDriver at a time; a second one is a bug. Several threads may use its table. The race check

@@ -10,7 +10,7 @@ namespace hone::cuda {
 
 constexpr int kBlock = 256;             // threads of a block, unless a kernel is for another number
 constexpr int kWarp = 32;               // lanes of a warp
-constexpr int kRowThreads = 512;        // the most threads of a block that works on a whole row
+constexpr int kRowThreads = 512;        // most threads of a block that works on a whole row
 constexpr int kScattered = 4 * kBlock;  // columns of a block of scatter_add_rows
 // Elements that a block of an elementwise kernel handles in one turn of its loop. Each thread then loads 16 bytes at a
 // time.
@@ -25,8 +25,8 @@ struct Strided {
 };
 
 constexpr int kNoActivation = -1;  // no activation; others are numbered by activations.cuh
-// A product z = x y of matrices [m,k] and [k,n]. Element (i, l) of x is at i * row_x + l * column_x, and y has the same
-// form, so each may be transposed. row_z: elements from a row of z to the next.
+// A product z = x y of matrices [m,k] and [k,n]. Element (i, l) of x is at i * row_x + l * column_x, and element (l, j)
+// of y is at l * row_y + j * column_y, so each may be transposed. row_z: elements from a row of z to the next.
 struct Product {
   int64_t m, n, k;
   int64_t row_x, column_x, row_y, column_y, row_z;
@@ -38,7 +38,8 @@ struct Product {
 struct Map {
   float of[256];
 };
-// The numbers of torchao's 4-bit codes, in ascending order, and the bounds between them (base/core/dynamic_map.h).
+// torchao's 4-bit codes (base/core/dynamic_map.h). of: the numbers of the codes, in ascending order. above: the bounds
+// between the numbers.
 struct FourBits {
   float of[16], above[15];
 };
@@ -56,9 +57,9 @@ enum class Element : int { f64, f32, bf16, f16 };
 
 // conv2d, or with `back` its gradient by the input, as a matrix product. Rows of the result are pixels of the images
 // that are written, columns are channels of a group, and sums are over taps (kernel positions) and channels of the
-// images that are read. The weight is [groups * columns, kernel_h * kernel_w, inner]. A gradient with strides is
-// computed in phases, one for each z of the grid: those pixels (i * stride_h + a, j * stride_w + b) that meet the same
-// taps.
+// images that are read. The weight is [groups * columns, kernel_h * kernel_w, inner]. The gradient of a convolution
+// with strides is computed in phases, one for each z of the grid. A phase has the pixels (i * stride_h + a,
+// j * stride_w + b) for all i and j, with a and b of its own: these pixels meet the same taps.
 struct Conv {
   int images;
   int from_h, from_w, from_channels;  // the images that are read
@@ -69,7 +70,7 @@ struct Conv {
   int round;             // without tensor cores: f32 operands are rounded as in Product
   Element bias, result;  // result: the type of the result, and of the tensor that is added to it
 };
-// Rows and columns of the tile of the result that a block computes, and terms of the sum that it adds at a time.
+// A block computes a tile of the result of kConvRows x kConvColumns. It adds kConvDepth terms of the sum at a time.
 constexpr int kConvRows = 128, kConvColumns = 64, kConvDepth = 32;
 // conv2d_grad_weight as a matrix product. Rows of the result are taps and channels of a group of the images, columns
 // are channels of a group of the gradient. Sums are over the positions of the windows, in parts of `part_positions`.
@@ -81,11 +82,12 @@ struct ConvParts {
 struct Turned {
   int64_t outer, rows, columns;
 };
-// Depthwise convolutions: pixels of a row that a thread computes, and taps that it holds.
+// Depthwise convolutions. kConvSpan: pixels of a row that a thread computes. kConvTaps: taps that it holds.
 constexpr int kConvSpan = 4, kConvTaps = 8;
 
-// Sums over the rows of a matrix, by column, and the batch norms that use them. A thread has kSummedColumns columns; a
-// block has `lanes` threads beside each other, and kBlock / lanes rows at a time. Blocks along y share the rows.
+// Sums over the rows of a matrix, by column, and the batch norms that use them. A thread sums kSummedColumns adjacent
+// columns. A block has `lanes` threads along a row, and works on kBlock / lanes rows at a time. The blocks along y of
+// the grid divide the rows.
 struct ByColumn {
   int64_t rows, columns;
   int lanes;  // a power of two
@@ -117,7 +119,8 @@ struct UpdateTensor {
   uint64_t key, first;  // as in Update
   int64_t first_block;  // the first block of the grid that works on this tensor
 };
-// The most tensors of one launch, because arguments may have 4 KiB; and the elements of a tensor that a block updates.
+// kMostUpdated: the most tensors of one launch, because arguments may have 4 KiB. kUpdated: the elements of a tensor
+// that a block updates.
 constexpr int kMostUpdated = 32, kUpdated = 64 * kBlock;
 static_assert(kMostUpdated <= 32);
 struct Updates {
@@ -141,7 +144,8 @@ struct FewRows {
   int64_t columns, inner;
   int rows;
   StoredForm form;
-  int format, block, bytes;   // blocks: the Format, elements of a block, bytes of a block
+  // For blocks. format: the Format. block: elements of a block. bytes: bytes of a block.
+  int format, block, bytes;
   int64_t scaled;             // scaled: elements that share a scale; 0: those of a row
   Element stored;             // floats: the weight's type
   Element x, z, bias, scale;  // types in memory; scale: that of the scales of i8
@@ -155,10 +159,11 @@ struct SquareTensor {
   int first_block;  // the first block of the launch that works on this tensor
   Element type;
 };
-constexpr int kMostSquared = 168, kSquared = 64 * kBlock;
+constexpr int kMostSquared = 168, kSquared = 64 * kBlock;  // kMostSquared: most tensors of a launch
 struct Squares {
-  int count, blocks;             // tensors and blocks of this launch
-  int first_tensor, first_part;  // tensors and blocks of the launches before this one
+  int count, blocks;  // count: tensors of this launch. blocks: its blocks
+  // first_tensor: number of tensors of the launches before this one. first_part: number of their blocks.
+  int first_tensor, first_part;
   SquareTensor of[kMostSquared];
 };
 static_assert(sizeof(Squares) + 2 * sizeof(void*) <= 4096);
@@ -173,12 +178,12 @@ struct Norm {
   bool is_layer, has_beta;  // is_layer: layer_norm, else rms_norm
   bool has_sums;            // the gradient also sums dx over its rows
 };
-// Adjacent columns of a thread of a norm, and the most rows of a block.
+// kNormed: adjacent columns of a thread of a norm. kMostNormRows: the most rows of a block.
 constexpr int kNormed = 8, kMostNormRows = 8;
 constexpr int kTurned = 4;         // pairs of channels that a thread of rope rotates
 constexpr int kSummedColumns = 4;  // columns of a thread of row_parts
 
-// The rows of linear_cross_entropy: `columns` logits each. step: elements from a row to the next.
+// The rows of linear_cross_entropy. columns: number of logits of a row. step: elements from a row to the next.
 struct Entropy {
   int64_t rows = 0, columns = 0, step = 0;
   float smoothing = 0;  // label smoothing
@@ -225,17 +230,19 @@ struct Attention {
   bool causal;
   // The members below are for operands in bf16 and f16 (flash_*.cuh).
   int group;  // tiles of the segments that begin in the last `group` tokens are interleaved
-  // dq passes its dropout to dk/dv as bits. Room for this number of tiles of keys of a segment.
+  // The kernel of dq passes its dropout to the kernel of dk and dv as bits. There is room for the bits of this number
+  // of tiles of keys in a segment.
   int bit_columns;
 };
 // Heads of a block of paged_attention.
 constexpr int kPagedHeads = 4;
-// Tokens of a tile of queries, of a tile of queries in the gradient, and of a tile of keys.
+// Tokens of a tile. kQueryTile: of queries. kBackTile: of queries in the gradient. kKeyTile: of keys.
 constexpr int kQueryTile = 64, kBackTile = 32, kKeyTile = 32;
-// On tensor cores: threads of a block, tokens of a tile, tokens of a tile of queries in the gradient.
+// On tensor cores. kFlashBlock: threads of a block. kFlashTile: tokens of a tile. kFlashBackTile: tokens of a tile of
+// queries in the gradient.
 constexpr int kFlashBlock = 128, kFlashTile = 64, kFlashBackTile = 32;
-// The most channels of a head whose gradient kernel can sum rows if there is dropout; heads of 128 channels leave too
-// few registers.
+// The most channels of a head for which the gradient kernels can sum rows if there is dropout. Heads of 128 channels
+// leave too few registers.
 constexpr int kMostSummedWithDropout = 64;
 // Floats from a row to the next in a tile of gradients of scores. Rows then begin eight banks of shared memory apart.
 constexpr int kBiasStep = 72;

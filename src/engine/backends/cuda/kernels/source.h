@@ -5,7 +5,7 @@
 
 namespace hone::cuda {
 
-// CUDA C++, with all headers included. It lives as long as the process.
+// The text is CUDA C++ in which all headers are already included. It lives as long as the process.
 std::string_view kernel_source();
 
 }  // namespace hone::cuda

@@ -30,9 +30,9 @@ enum cublasLtMatmulDescAttributes_t : int {
   CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE = 13,
   CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE = 26,
 };
-// Bits that an epilogue combines. BIAS adds a bias. GELU applies the tanh form of gelu. AUX: a further matrix AUX is
-// written before GELU. DGELU multiplies the product by the derivative of gelu at AUX, which is then read. BGRAD writes
-// the sums of the result over its rows to the bias pointer.
+// Bits that an epilogue combines. BIAS adds a bias. GELU applies the tanh form of gelu. AUX writes the matrix before
+// GELU to a further matrix. DGELU reads this further matrix, and multiplies the product by the derivative of gelu at
+// its elements. BGRAD writes the sums of the result over its rows to the bias pointer.
 enum cublasLtEpilogue_t : int {
   CUBLASLT_EPILOGUE_DEFAULT = 1,
   CUBLASLT_EPILOGUE_BIAS = 4,
@@ -78,8 +78,9 @@ struct Blas {
 #undef HONE_BLAS
 };
 
-// Loads the library at the path HONE_CUBLASLT, else the newest version that the system's loader finds. newest_major:
-// later major versions are skipped; 0: none is. Error H1345: the library is missing or lacks a function.
+// Loads the library at the path in the environment variable HONE_CUBLASLT, else the newest version that the system's
+// loader finds. newest_major: major versions above it are skipped; 0: no version is skipped. Error H1345: the library
+// is missing or lacks a function.
 Result<Blas> load_blas(int newest_major = 0);
 
 // A matrix product z = x y + bias + onto of row-major matrices: x [m,k] (trans_x: [k,m]), y [k,n]
@@ -87,7 +88,7 @@ Result<Blas> load_blas(int newest_major = 0);
 struct LibraryProduct {
   cudaDataType type, result;  // type: of x and y. result: of z, bias, onto and pre
   bool trans_x = false, trans_y = false, has_bias = false, has_onto = false;
-  // gelu: z is the tanh form of gelu of the sum. keeps_pre: the sum before the gelu is written to `pre` [m,n].
+  // gelu: z is gelu (its tanh form) of x y + bias. keeps_pre: x y + bias, before the gelu, is written to `pre` [m,n].
   bool gelu = false, keeps_pre = false;
   // slope: z = (x y) * gelu'(pre), with the derivative of the tanh form; `pre` [m,n] is read. sums: `bias` is not read
   // but written, with the sums [n] of z over its rows.

@@ -23,8 +23,9 @@ struct KernelUse {
 
 class KernelCompiler {
  public:
-  // Loads NVRTC from the path HONE_NVRTC, else the newest version that the system's loader finds. newest_major: later
-  // major versions are skipped; 0: none is. Error H1343: NVRTC is missing or lacks a function.
+  // Loads NVRTC from the path in the environment variable HONE_NVRTC, else the newest version that the system's loader
+  // finds. newest_major: major versions above it are skipped; 0: no version is skipped. Error H1343: NVRTC is missing
+  // or lacks a function.
   static Result<KernelCompiler> open(int newest_major = 0);
 
   // Returns modules that together contain the kernels of these names. Kernels that are not in the folder cuda/ of
@@ -42,7 +43,8 @@ class KernelCompiler {
     std::string cubin;                      // the binary that cuModuleLoadData takes
     std::map<std::string, KernelUse> uses;  // by kernel
   };
-  // Compiles the kernels of these names, or all if `names` is empty, without the cache. Error H1343.
+  // Compiles the kernels of these names, or all if `names` is empty, without the cache. Error H1343: a kernel cannot be
+  // compiled.
   Result<Compiled> compile(const std::string& architecture, const std::set<std::string>& names = {},
                            Code code = Code::fast) const;
 

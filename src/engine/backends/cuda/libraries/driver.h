@@ -49,22 +49,23 @@ using CUgraph = struct CUgraph_st*;
 using CUgraphExec = struct CUgraphExec_st*;
 using CUhostFn = void (*)(void* user_data);
 
-// The functions of driver.def, each a member with the name of the API. Every function returns a CUresult.
+// One member for each function in driver.def, a pointer to the function of this name in NVIDIA's reference. Every
+// function returns a CUresult.
 struct Driver {
 #define HONE_CUDA(name, symbol, arguments) CUresult(*name) arguments = nullptr;
 #include "engine/backends/cuda/libraries/driver.def"
 #undef HONE_CUDA
 };
 
-// Loads and initializes the machine's driver (libcuda.so.1). Error H1341: it is missing, too old (before CUDA 12.0), or
-// does not start.
+// Loads and initializes the machine's driver (libcuda.so.1). Every member of the result is set. Error H1341: the driver
+// is missing, is too old (its newest CUDA version is before 12.0, or it lacks a function), or cannot be initialized.
 Result<Driver> load_driver();
 
-// The newest major version of CUDA that the driver supports, such as 13.
+// The major number of the newest CUDA version that the driver supports, such as 13.
 int cuda_major(const Driver& driver);
 
-// Converts a result: Ok for CUDA_SUCCESS, else Error H1342 with the driver's text. `what` names the action that failed,
-// such as "cuMemAlloc".
+// Converts the result of a call of the driver: Ok for CUDA_SUCCESS, else Error H1342 with the driver's text for
+// `result`. `what`: the function that was called, such as "cuMemAlloc", for the message.
 Status cuda_status(const Driver& driver, CUresult result, std::string_view what);
 
 }  // namespace hone::cuda

@@ -1,6 +1,6 @@
-// A cache folder of compiled kernels. Each file <hash>.kernels or all.kernels is a line with the kernels'
-// names, then a cubin. Files are written atomically and never changed, so several processes may use the
-// folder.
+// A cache folder of compiled kernels. Its files are <hash>.kernels and all.kernels. Each has a line with the
+// names of its kernels, then a cubin. Files are written atomically and never changed, so several processes may
+// use the folder.
 #pragma once
 
 #include <set>

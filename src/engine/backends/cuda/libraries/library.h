@@ -16,9 +16,8 @@ namespace hone::cuda {
 // Returns nothing if none can be loaded; `why` is then set to the reason.
 std::optional<Module> load_library(const char* variable, std::span<const char* const> names,
                                    int newest_major, std::string& why);
-// Loads the files in the library's folder whose names begin with `prefix`. The library later opens these
-// files by name alone. Under a sanitizer, which replaces dlopen(), it would not find them in its own
-// folder unless they are loaded.
+// Loads the files in the folder of `library` whose names begin with `prefix`. `library` later opens these files
+// by name alone. Under a sanitizer, which replaces dlopen(), it finds them only if they are already loaded.
 void load_beside(const Module& library, std::string_view prefix);
 
 }  // namespace hone::cuda

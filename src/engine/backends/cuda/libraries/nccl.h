@@ -41,8 +41,8 @@ struct Nccl {
 Result<Nccl> load_nccl();
 std::string nccl_version(const Nccl& nccl);  // "2.32.3"; "unknown" if NCCL fails
 
-// A communicator: connects this process's GPU with those of all ranks. The Errors of all functions are H1502, another
-// rank or the network is gone, and H1342, NCCL fails.
+// A communicator: connects this process's GPU with those of all ranks. Errors of all functions: H1502 another rank or
+// the network is gone; H1342 NCCL fails.
 class NcclComm {
  public:
   // Makes the 128 bytes that identify a communicator. Rank 0 calls it and sends the id to all ranks.
@@ -50,15 +50,15 @@ class NcclComm {
   // Connects the current CUDA device. Every rank calls it with the same id, and waits for the other ranks.
   static Result<std::unique_ptr<NcclComm>> connect(const Nccl& nccl, const std::string& id,
                                                    int rank, int ranks);
-  // Waits until all messages are done; the other ranks must take part in them. After stop() it does not wait.
+  // Waits until all messages are done, for which the other ranks must take part in them. Does not wait after stop().
   ~NcclComm();
 
   // Puts messages from and to device memory into the stream and returns at once. Messages between two ranks arrive in
   // the order in which they are sent (Group::exchange). A message of 0 bytes, or to this rank itself, is a bug.
   Status exchange(std::span<const Send> sends, std::span<const Receive> receives, CUstream stream);
-  // The first error of the messages under way. H1342 after stop().
+  // The first error of the messages under way; Ok: none. H1342 after stop().
   Status check() const;
-  // Aborts messages that wait for a rank, so that their stream continues. Any thread may call.
+  // Aborts messages that wait for a rank, so that their stream continues. Any thread may call it.
   void stop();
 
  private:

@@ -39,7 +39,7 @@ std::optional<Nvml> load_nvml();
 // Free memory and links of a GPU. Unknown values are 0.
 struct GpuLinks {
   int64_t free_bytes = 0;
-  int pcie_generation = 0, pcie_width = 0;  // the most that GPU and slot support
+  int pcie_generation = 0, pcie_width = 0;  // the largest that GPU and slot support; width in lanes
   int nvlinks = 0;                          // number of active NVLinks
   std::string text() const;  // "70.1 GiB free, PCIe 5 x16, 18 NVLinks", without unknown values
 };

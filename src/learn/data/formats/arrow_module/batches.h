@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <vector>
 
-// Thrown if reading needs more memory than its pool may hold.
+// Thrown if reading needs more memory than the limit of BatchMemory::pool.
 struct BeyondMemory : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -36,8 +36,8 @@ class Batches {
   void select(std::vector<int> columns) { columns_ = std::move(columns); }
   // Reads the next batch and validates it. Null after the last batch.
   virtual std::shared_ptr<arrow::RecordBatch> next() = 0;
-  // Moves to a batch that begins at or before `row`, and returns the number in the file of that batch's first row. The
-  // caller skips the rows between.
+  // Moves to a batch that begins at or before `row`, and returns the number of the first row of that batch, from 0 in
+  // the file. The caller skips the rows before `row`.
   virtual int64_t seek(int64_t row) = 0;
 
  protected:
@@ -49,7 +49,7 @@ using Input = std::shared_ptr<arrow::io::RandomAccessFile>;
 // The memory that batches are allocated from.
 struct BatchMemory {
   arrow::MemoryPool* pool = arrow::default_memory_pool();
-  // `pool` has a limit: parquet is then read page by page, never a whole row group.
+  // true: `pool` has a limit, so parquet is read page by page, never a whole row group.
   bool bounded = false;
 };
 std::unique_ptr<Batches> parquet_batches(const Input& input, const BatchMemory& memory);
