@@ -2,10 +2,10 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 #include <filesystem>
 
+#include "base/core/file_descriptor.h"
 #include "base/core/url.h"
 #include "base/store/store.h"
 
@@ -21,11 +21,11 @@ NewFolders::NewFolders(const std::string& folder) {
 
 NewFolders::~NewFolders() {
   for (const std::string& folder : missing_) {
-    const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) continue;
-    const bool removed = ::flock(fd, LOCK_EX | LOCK_NB) == 0 && file_store().remove(folder).ok();
-    ::close(fd);
-    if (!removed) return;  // it holds files, or another process has locked it
+    const FileDescriptor open(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!open) continue;
+    const bool locked = ::flock(open.get(), LOCK_EX | LOCK_NB) == 0;
+    if (!locked || !file_store().remove(folder).ok())
+      return;  // another process', or it holds files
   }
 }
 

@@ -6,6 +6,7 @@
 #include "learn/harness/budget/plan_report.h"
 #include "learn/harness/budget/rank_report.h"
 #include "run/commands/command.h"
+#include "run/commands/in_flags.h"
 #include "run/commands/training.h"
 
 namespace hone {
@@ -23,17 +24,8 @@ int print_report(const Report& report, bool as_json) {
   return report.fits() ? kExitDone : kExitUserError;
 }
 
-Result<int> run_plan(const std::vector<std::string>& args) {
-  PlanSettings only;
-  const auto chosen = HONE_TRY(
-      choose_task({.name = "hone plan",
-                   .summary = "exact memory and estimated time of a run, before it starts",
-                   .defaults = [](TaskSettings& s) { s.do_train = true; },
-                   .more = [&](Schema& schema) { only.bind(schema); },
-                   .one_device = "name the slice, as in --device v3-8: its ranks are planned"},
-                  args));
-  if (!chosen->task) return kExitDone;
-  const Task& task = *chosen->task;
+Result<int> plan(const ChosenTask& chosen, const PlanSettings& only) {
+  const Task& task = *chosen.task;
   const TaskSettings& s = *task.settings;
   Pretrained model = HONE_TRY(open_for_training(task, false)).model;
   const PlannedDevices devices =
@@ -56,11 +48,24 @@ Result<int> run_plan(const std::vector<std::string>& args) {
     RankOptions options{.mesh = s.mesh,
                         .links = {only.peer_gbyte, only.network_gbit, only.network_us},
                         .compile = only.compile};
-    if (chosen->schema.given("zero_stage")) options.stage = s.zero_stage;
+    if (chosen.schema.given("zero_stage")) options.stage = s.zero_stage;
     return print_report(HONE_TRY(rank_report(task, model, devices, options)), only.json);
   }
   const bool choices = only.choices || s.auto_fit;
   return print_report(HONE_TRY(plan_report(task, model, devices, choices)), only.json);
+}
+
+Result<int> run_plan(const std::vector<std::string>& args) {
+  PlanSettings only;
+  const auto chosen = HONE_TRY(
+      choose_task({.name = "hone plan",
+                   .summary = "exact memory and estimated time of a run, before it starts",
+                   .defaults = [](TaskSettings& s) { s.do_train = true; },
+                   .more = [&](Schema& schema) { only.bind(schema); },
+                   .one_device = "name the slice, as in --device v3-8: its ranks are planned"},
+                  args));
+  if (!chosen->task) return kExitDone;
+  return in_flags(chosen->schema, plan(*chosen, only));
 }
 
 }  // namespace

@@ -98,7 +98,8 @@ Result<std::shared_ptr<const Plugin>> Plugin::load(const std::string& file) {
   const std::lock_guard lock(mutex);
   if (const auto at = loaded.find(file); at != loaded.end()) return at->second;
 
-  const Wheel& wheel = file.find(kTpuWheel.package) == std::string::npos ? kCpuWheel : kTpuWheel;
+  const bool for_tpu = fs::path(file).filename() == fs::path(kTpuWheel.file).filename();
+  const Wheel& wheel = for_tpu ? kTpuWheel : kCpuWheel;
   const Result<Module> library = load_module(file);
   if (!library.ok())
     return no_plugin(fmt::format("{} cannot be loaded: {}", file, library.error().what()), wheel);
