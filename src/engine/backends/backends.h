@@ -49,8 +49,8 @@ std::vector<std::string> backend_names();           // names that open_backend()
 std::vector<std::string> portable_backend_names();  // names of backends that any machine can open
 std::vector<std::string> device_names();            // names that device_spec() accepts
 
-// Opens a backend of this machine. Errors: H1402 there is no backend of this name (the text proposes the nearest one),
-// or the CPU lacks the instruction set `isa`; errors of the backend itself.
+// Opens a backend of this machine. Errors: H1402 no backend has the name (the message proposes the nearest name), or
+// the CPU lacks the instruction set `isa`. Errors of the backend itself.
 Result<std::unique_ptr<Backend>> open_backend(const std::string& name,
                                               const BackendOptions& options = {});
 

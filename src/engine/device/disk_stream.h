@@ -32,7 +32,7 @@ class DiskStream {
     const std::byte* block = nullptr;  // the address in a block on disk
     int64_t bytes = 0;
     bool writes = false;
-    int64_t begun = 0;     // bytes for which requests were started
+    int64_t begun = 0;     // bytes that the started requests cover
     int32_t requests = 0;  // its requests in flight
   };
   // A request of a copy.

@@ -15,8 +15,8 @@ struct TakenRows {
 
 class RowFeed {
  public:
-  // The settings and the examples must outlive the feed. Errors: H2113 there is no row to train on; H0117 a mapped file
-  // was changed.
+  // The settings and the examples must outlive the feed. Errors: H2113, the data has no row to train on; H0117, a
+  // mapped file was changed.
   static Result<RowFeed> make(const TaskSettings& s, Examples& examples);
 
   bool evaluates() const { return x_->eval || x_->eval_stream; }  // there are rows to evaluate

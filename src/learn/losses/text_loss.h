@@ -46,7 +46,7 @@ struct TextLoss {
 
 std::vector<TextLoss> all_text_loss();  // all losses; generated from the files of this folder
 std::vector<std::string> text_loss_names();
-const TextLoss* find_text_loss(const std::string& name);  // null: there is no loss of this name
+const TextLoss* find_text_loss(const std::string& name);  // nullptr: no loss has the name
 
 // sentence-transformers' MatryoshkaLoss. For each i the loss is computed from the first dims[i] numbers of each
 // embedding, scaled to length 1. The result is the sum over i of weights[i] times this loss.

@@ -84,7 +84,7 @@ std::vector<MetricType> all_metric();  // one for each metric's file in this fol
 // The names of all metrics for help: "accuracy, f1 (labels), pearson (numbers), rouge (text)".
 std::string metric_names();
 
-// Finds a metric by name or alias. H2601: there is no metric of this name; the message has the nearest name.
+// Finds a metric by name or alias. H2601: no metric has the name; the message proposes the nearest name.
 Result<MetricType> find_metric(const std::string& name);
 Result<std::unique_ptr<Metric>> make_metric(const std::string& name,
                                             const MetricOptions& options = {});

@@ -70,7 +70,7 @@ struct TokenizerParts {
 
 class Tokenizer {
  public:
-  // Joins the parts. Throws a Bug if there is no model.
+  // Makes a tokenizer of its parts. Throws a Bug if the part `model` is null.
   static Result<Tokenizer> make(TokenizerParts parts);
 
   std::vector<int32_t> encode(std::string_view text, const EncodeOptions& = {}) const;

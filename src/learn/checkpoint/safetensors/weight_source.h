@@ -34,8 +34,8 @@ class WeightSource {
   const std::vector<TensorInfo>& tensors() const { return tensors_; }  // in the order of the file
   const TensorInfo* find(std::string_view name) const;                 // nullptr: there is none
   // Reads a whole tensor, row-major, as elements of `as`. `out` must have exactly count() * size_of(as) bytes.
-  // Thread-safe. H2205: there is no tensor of this name; the message has the nearest name. H2206: the elements cannot
-  // be converted to `as`. H2202: the file cannot be read. Errors of the store.
+  // Thread-safe. H2205: no tensor has the name; the message proposes the nearest name. H2206: the elements cannot be
+  // converted to `as`. H2202: the file cannot be read. Errors of the store.
   Status read(std::string_view name, DType as, std::span<std::byte> out) const;
   // Reads elements first, first + 1, ... of a tensor until `out` is full. Thread-safe. Errors as read().
   Status read_range(std::string_view name, DType as, int64_t first, std::span<std::byte> out) const;

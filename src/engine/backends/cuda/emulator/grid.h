@@ -67,7 +67,7 @@ struct Function {
   void (*run)(void** arguments) = nullptr;
   std::span<const size_t> argument_bytes = {};  // the size of each argument
 };
-const Function* find_function(const std::string& name);  // nullptr: there is no kernel of this name
+const Function* find_function(const std::string& name);  // nullptr: no kernel has the name
 // Registers a kernel and returns true. Static objects call it (add<kernel>(name) of emulate.h). A name that is already
 // registered is a bug.
 bool add_function(const Function& function);
