@@ -47,9 +47,8 @@ Status check_registry_name(const std::string& what, const std::string& name) {
   return Error(err::kRegistryName,
                fmt::format("'{}' cannot be the name of {}", utf8_prefix(name, kMostBytes), what))
       .todo(
-          "begin with a letter or digit; letters, digits, blanks, '_', '.' and '-' may follow, up "
-          "to "
-          "200 bytes in all, and no blank is last");
+          "begin with a letter or digit; letters, digits, blanks, '_', '.' and '-' may follow, "
+          "up to 200 bytes in all, and no blank is last");
 }
 
 Result<Registry> Registry::open(const std::string& address) {
