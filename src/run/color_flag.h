@@ -8,8 +8,8 @@
 
 namespace hone {
 
-// Removes the flag from the words before "--" and sets the use of colours (base/core/color.h). Without the flag,
-// $HONE_COLOR sets it. Errors: H0203 the value is not one of the three words, H0205 the flag has no value.
+// Removes the flag from the words before "--", and turns colours (base/core/color.h) on or off. If the flag is missing,
+// the variable HONE_COLOR decides. Errors: H0203 the value is not one of the three words, H0205 the flag has no value.
 Status take_color(std::vector<std::string>& args);
 
 }  // namespace hone

@@ -8,7 +8,7 @@
 
 namespace hone {
 
-// Each member is the minimum over the group of the process and all groups above it; nullopt: no limit.
+// Each member is the smallest value in the group of the process and all parents of this group; nullopt: no limit.
 struct Cgroup {
   // The smaller of memory.max and memory.high (version 2), or memory.limit_in_bytes (version 1).
   std::optional<int64_t> memory_limit_bytes;
@@ -21,7 +21,7 @@ struct Cgroup {
 };
 
 // Reads the limits now. A file that does not exist or does not hold a number sets no limit. Tests give a folder
-// `root`: it is put before the paths /proc/self/cgroup and /sys/fs/cgroup. Reference:
+// `root`, which is put in front of the paths /proc/self/cgroup and /sys/fs/cgroup. Reference:
 // Documentation/admin-guide/cgroup-v2.rst and cgroup-v1 of the Linux kernel.
 Cgroup read_cgroup(const std::string& root = "");
 

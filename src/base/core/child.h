@@ -22,14 +22,14 @@ namespace hone {
 // The target of one standard stream of the child.
 struct ChildStream {
   // kOurs: the stream of the parent. kNull: /dev/null. kPipe: a pipe to this process. kNewFile: `file`, created
-  // or emptied. kAppend: `file`, created if it does not exist; the child writes at its end. An input stream with a
-  // file kind reads `file`.
+  // or emptied. kAppend: `file`, created if it does not exist; the child writes at its end. An input stream with
+  // kNewFile or kAppend reads `file`, which must exist.
   enum Kind { kOurs, kNull, kPipe, kNewFile, kAppend } kind = kOurs;
   std::string file = {};  // the path for kNewFile and kAppend
   mode_t mode = 0666;     // the permissions of a created file, before the umask
 };
 
-// The name "Our" means the parent: the process that calls spawn().
+// "Our" in kOurs and kOurGroup means the parent: the process that calls spawn().
 struct ChildSpec {
   std::vector<std::string> command;  // the words, not empty; command[0] is searched in PATH
   std::string program = {};          // the file to start under the name command[0]; "": command[0]
@@ -46,8 +46,8 @@ struct ChildSpec {
   // does not start, and spawn() returns its error.
   std::function<Status(pid_t)> record = {};
   // Called in the new process just before the program starts; only async-signal-safe calls are allowed. Returns 0,
-  // or an errno that makes spawn() fail. It may fork: the process in which it returns becomes the program. The
-  // other process must not return, and must close the descriptors `needed`.
+  // or an errno that makes spawn() fail. The function may fork: the process in which it returns becomes the program.
+  // The other process must not return, and must close the descriptors `needed`.
   std::function<int(std::span<const int> needed)> before_start = {};
 };
 
@@ -59,8 +59,8 @@ struct Child {
   // HONE_ERROR_FD.
   FileDescriptor report = {};
 
-  // The last Error that the child reported, if it is hone or a program that starts hone
-  // (base/core/error_report.h); nullopt: none.
+  // The last Error that the child reported; nullopt: none. Only hone, and programs that start hone, report Errors
+  // (base/core/error_report.h).
   std::optional<Error> error() const;
 };
 

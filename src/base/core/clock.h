@@ -16,7 +16,8 @@ class Clock {
 // The machine's clock.
 Clock& system_clock();
 
-// A clock for tests that moves only by advance() and sleep(). It starts at 0; its wall clock at 1.7e9 seconds.
+// A clock for tests that moves only by advance() and sleep(). It starts at 0, and its wall clock starts at 1.7e9
+// seconds.
 class FakeClock : public Clock {
  public:
   double seconds() const override { return now_; }

@@ -1,4 +1,4 @@
-// Tables of the values of quantized optimizer states: a code k means element k of its table.
+// Tables of the values of quantized optimizer states: code k means element k of the table.
 #pragma once
 
 #include <array>
@@ -7,8 +7,8 @@ namespace hone {
 
 // The 256 values of bitsandbytes' 8-bit codes (its create_dynamic_map), in ascending order: 0, 1, and n values for each
 // decade i = 0 .. 6. For a decade, take n + 1 evenly spaced numbers from 0.1 to 1; the values are the n midpoints of
-// neighbours, times 10^(i - 6). Signed: n = 2^i, and each value also appears with a minus sign. Unsigned: n = 2^(i +
-// 1). Source: T. Dettmers et al., "8-bit Optimizers via Block-wise Quantization", 2021.
+// neighbours, times 10^(i - 6). Signed: n = 2^i, and each of the n values also appears with a minus sign.
+// Unsigned: n = 2^(i + 1). Source: T. Dettmers et al., "8-bit Optimizers via Block-wise Quantization", 2021.
 const std::array<float, 256>& dynamic_map(bool is_signed);
 
 // The 16 values of torchao's 4-bit codes, in ascending order. Signed: the values of dynamic_map(true), but only with

@@ -35,7 +35,8 @@ namespace hone {
 class Error;
 [[noreturn]] void throw_no_value(const Error& error);  // a Bug: the caller did not check ok()
 
-// A code. A folder of src declares its codes in errors.def. The kind is `lasting` unless the line names another:
+// A code. A folder of src declares its codes in errors.def, one a line. The kind is `lasting` unless the line names
+// another kind:
 //   HONE_ERROR(kFileMissing, "H0101", "the title")
 //   HONE_ERROR(kNetwork, "H0107", "the title", transient)
 struct ErrorCode {
@@ -151,7 +152,7 @@ class Bug : public std::logic_error {
       ::hone::throw_bug(__FILE__, __LINE__, ::fmt::format(__VA_ARGS__)); \
   } while (0)
 
-// An expression: the value of the Result `expr`. If it has an Error, the enclosing function returns that Error.
+// An expression: the value of the Result `expr`. If the Result has an Error, the enclosing function returns that Error.
 #define HONE_TRY(expr)                                                         \
   ({                                                                           \
     auto&& hone_r_ = (expr);                                                   \
@@ -159,8 +160,8 @@ class Bug : public std::logic_error {
     std::move(hone_r_).value();                                                \
   })
 
-// The candidate with the smallest edit distance to `word`; the first one of several. "" if every distance is larger
-// than a third of the length of `word` (and larger than 1). For messages such as "did you mean ...".
+// The candidate with the smallest edit distance to `word`; the first of several with this distance. "" if every
+// distance is larger than a third of the length of `word` (and larger than 1). For messages such as "did you mean ...".
 std::string nearest_name(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace hone

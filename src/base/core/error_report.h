@@ -1,5 +1,5 @@
-// Reports the Error that ended a process to its parent. The process writes a line of JSON to the file descriptor whose
-// number is in the environment variable HONE_ERROR_FD. The parent uses the last line.
+// If an Error ends a process, the process reports it to its parent: it writes a line of JSON to the file descriptor
+// whose number is in the environment variable HONE_ERROR_FD. The parent uses the last line.
 //   {"error": "cannot read https://...", "code": "H0107", "where": [], "todo": "check the network",
 //    "kind": "transient"}
 #pragma once
@@ -20,9 +20,10 @@ void take_error_descriptor();
 // Writes the error to the descriptor that take_error_descriptor() has found. Does nothing if HONE_ERROR_FD was not set.
 void report_error(const Error& error);
 
-// An object with the members "error", "code", "where" and "todo" of the line above, without "kind".
+// An object with the members "error", "code", "where" and "todo" of the line at the top of this file, without "kind".
 OrderedJson error_json(const Error& error);
-// The line above for this error, with its line break. "kind" is left out if the kind is ErrorCode::lasting.
+// The line at the top of this file for this error, with its line break. "kind" is left out if the kind is
+// ErrorCode::lasting.
 std::string report_line(const Error& error);
 // The error in the last line that has the form of report_line(); other lines are ignored. nullopt: there is no such
 // line.

@@ -1,5 +1,5 @@
-// An array that grows without a second copy of its elements. A std::vector holds old and new block while it grows. Here
-// realloc() lets the kernel move the pages of a large block, so the peak memory is that of the new block.
+// An array that grows without a second copy of its elements. A std::vector holds the old and the new block while it
+// grows. Here realloc() lets the kernel move the pages of a large block, so the peak memory is that of the new block.
 #pragma once
 
 #include <algorithm>
@@ -32,8 +32,8 @@ class GrowingArray {
   const T& operator[](size_t i) const { return data_[i]; }
   const T& back() const { return data_[size_ - 1]; }
 
-  // Adds copies at the end. `values` must not point into this array. Throws std::bad_alloc without memory, as
-  // push_back() does.
+  // Adds copies at the end. `values` must not point into this array. Throws std::bad_alloc if there is no
+  // memory, as push_back() does.
   void append(std::span<const T> values) {
     const size_t all = size_ + values.size();
     if (all > capacity_) set_capacity(std::max(all, capacity_ + capacity_ / 2));

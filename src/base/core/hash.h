@@ -1,5 +1,5 @@
-// FNV-1a with 64 bits, a hash of names and rows. It may be kept in files, because its values never change. Do not use
-// it for tables whose keys outsiders choose: collisions are easy to make.
+// FNV-1a with 64 bits, a hash of names and rows. Its values never change, so they may be stored in files. Do not use
+// the hash for tables whose keys outsiders choose: collisions are easy to make.
 //   H(x1 ... xn) = ((...((basis ^ x1) * prime) ^ ...) ^ xn) * prime   (fnvhash.github.io)
 #pragma once
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-// The library defines two literals (""_json) as inline functions, which call the parser. Every file
+// The library defines two literals (""_json and ""_json_pointer) as inline functions, which call the parser. Every file
 // that includes the header would compile them: half a second each. The macros make them templates,
 // which cost nothing because hone never uses these literals.
 #define _json(text, size)          \
@@ -39,7 +39,7 @@
   HONE_JSON_PARSER(EXTERN, J, nlohmann::detail::iterator_input_adapter<const char*>)             \
   HONE_JSON_PARSER(EXTERN, J, nlohmann::detail::iterator_input_adapter<std::string::const_iterator>)
 // Replaces the library's destroy(), which allocates memory to destroy values of any depth and would end the program if
-// there is no memory. These are recursive: hone's values are at most kJsonMaxDepth deep.
+// there is no memory. The replacements are recursive, which is safe: hone's values are at most kJsonMaxDepth deep.
 template <>
 void nlohmann::json::json_value::destroy(nlohmann::detail::value_t);
 template <>
@@ -61,14 +61,14 @@ struct TextPlace {
 // If an object has a key twice, the map has both places, in the order of the text.
 using JsonPlaces = std::multimap<std::string, TextPlace>;
 
-// The largest number of nested objects and arrays in a text. Deeper texts are Error H0002.
+// The largest depth of nested objects and arrays in a text. Deeper texts are Error H0002.
 inline constexpr int kJsonMaxDepth = 256;
 
 struct JsonRules {
   // Follows RFC 8259: refuses NaN, Infinity, a lone surrogate, and a number that is too large for a double.
   bool strict = false;
   bool unique_keys = false;       // refuses a key that appears twice in one object
-  int max_depth = kJsonMaxDepth;  // the largest number of nested objects and arrays
+  int max_depth = kJsonMaxDepth;  // the largest depth of nested objects and arrays
   JsonPlaces* places = nullptr;   // not null: receives the place of each value
 };
 // The reason why a text is refused, and its place.

@@ -1,5 +1,5 @@
 // Adds members to an OrderedJson object, which keeps its members in the order of the text. OrderedJson itself compares
-// a new key with all keys before it. Here a lookup takes logarithmic time for every text, also one that an attacker
+// a new key with all keys before it. Here a lookup takes logarithmic time for every text, even one that an attacker
 // wrote.
 #pragma once
 
@@ -59,7 +59,7 @@ class OrderedMembers {
   }
 
   typename J::object_t::Container& members_;  // the object as a vector: [] takes an index
-  std::set<size_t, ByKey> sorted_;            // indices in the order of keys; empty up to kFew
+  std::set<size_t, ByKey> sorted_;            // by key; empty for up to kFew members
   mutable int64_t compared_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // Lines and progress bars for people, on standard error. Machine-readable results go to standard
-// output and never through here.
+// output, never through these functions.
 //
 //   log_info("read {} rows", rows);          log_warning("no GPU: using the CPU");
 //   Progress bar("training", steps);
@@ -21,7 +21,8 @@ namespace hone {
 
 enum class LogLevel { kError, kWarning, kInfo, kDebug };
 
-// Drops lines of later levels: with kWarning, lines of kInfo and kDebug. The level is kInfo at start.
+// From now on, drops lines of levels after `level`: with kWarning, lines of kInfo and kDebug. The level is kInfo at
+// start.
 void set_log_level(LogLevel level);
 LogLevel log_level();
 std::string_view severity_of(LogLevel level);  // "ERROR", "WARNING", "INFO", "DEBUG"
@@ -42,12 +43,12 @@ struct LogRecord {
   std::string_view message;  // without "warning: " or "error: "
   std::string_view data;     // members of a JSON object, "\"loss\":2.5,\"rate\":1e-4", or ""
 };
-// Calls `listener` with every line that is printed, in order. Any thread may make the call, but never two at the same
-// time. The listener must not log. An empty function removes it.
+// Calls `listener` with every line that is printed, in order. The calls come from any thread, but one at a time. The
+// listener must not log. An empty function removes the listener.
 void set_log_listener(std::function<void(const LogRecord&)> listener);
 
 // kJson: one JSON object a line, in the form that Cloud Logging and other agents parse: severity, message, time, the
-// members of LogRecord::data, and labels. Progress is then plain lines too, and standard error has nothing else.
+// members of LogRecord::data, and labels. Progress lines then have this form too, and standard error has nothing else.
 // https://cloud.google.com/logging/docs/structured-logging
 enum class LogFormat { kText, kJson };
 void set_log_format(LogFormat format);

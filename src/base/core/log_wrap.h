@@ -10,15 +10,16 @@
 namespace hone {
 
 // Breaks a line of the log, "word        text, text; text" with the text in column kTextColumn, into parts of at most
-// `width` columns. A part ends after its last comma or semicolon if this fills at least half of `width`, else after the
-// last word that fits. The parts after the first are indented to kTextColumn. A part without a place to break stays
-// longer. Lines of another form (has_text_column() is false) are not changed.
+// `width` columns. A part ends after its last comma or semicolon if the part then fills at least half of `width`, else
+// after the last word that fits. The parts after the first are indented to kTextColumn. A part without a place to break
+// stays longer than `width`. Lines of another form (has_text_column() is false) are not changed.
 std::string wrap_line(std::string_view line, size_t width);
 // Breaks a sentence in the way of wrap_line(). The parts after the first begin in column 0. `width` 0: returns the text
 // unchanged.
 std::string wrap_text(std::string_view text, size_t width);
 // Breaks Error::text() in the way of wrap_line(). The parts after the first are indented to the column of the message.
-// A place (a line with "at") is broken only after its first comma or semicolon. `width` 0: returns the text unchanged.
+// A place (a line with "at") is broken only in the text after its first comma or semicolon. `width` 0: returns the text
+// unchanged.
 std::string wrap_error(std::string_view text, size_t width);
 // Returns true if a line begins with a word and has a text in column kTextColumn, with only blanks between.
 bool has_text_column(std::string_view line);

@@ -27,8 +27,9 @@ class Module {
 // Loads a library. `file` is a path, or a file name that the system's loader searches. Error H0005 if it cannot be
 // loaded.
 Result<Module> load_module(const std::string& file);
-// Loads a library of hone itself from the program's folder, or from bin, ../bin, ../lib or ../lib/hone below that
-// folder, in this order. Error H0005 if it is not there or cannot be loaded.
+// Loads a library of hone itself from the program's folder, or from bin, ../bin, ../lib or ../lib/hone relative to that
+// folder. The first of these folders that has the file counts. Error H0005 if none has the file, or the file cannot be
+// loaded.
 Result<Module> load_beside_program(const std::string& name);
 
 }  // namespace hone

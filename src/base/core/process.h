@@ -23,14 +23,15 @@ struct CommandOptions {
   std::string input = {};      // the text for the program's standard input
   std::string folder = {};     // the program's working folder; "": the folder of this process
   double timeout_seconds = 0;  // the program is killed after this time; 0: no limit
-  // Variables for the program, in addition to those of this process, which they replace.
+  // Variables for the program, in addition to those of this process; a variable that this process has is replaced.
   std::map<std::string, std::string> environment = {};
 };
 struct CommandOutput {
   int status = 0;          // the exit status, or 128 + signal
   bool timed_out = false;  // the program was killed after timeout_seconds
   std::string out, err;    // the texts of standard output and standard error
-  // The last Error that the program reported, if it is hone or starts hone (base/core/error_report.h).
+  // The last Error that the program reported; nullopt: none. Only hone, and programs that start hone, report Errors
+  // (base/core/error_report.h).
   std::optional<Error> error;
 };
 // Runs argv[0] (searched in PATH) with the words `argv` and waits for its end. A program that fails is not an Error:

@@ -1,5 +1,5 @@
-// Replaces secrets (passwords, tokens) by "***" in logs and stored records, which more people read than may know the
-// secrets.
+// Replaces secrets (passwords, tokens) by "***" in logs and stored records, because people who must not know the
+// secrets read them too.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace hone {
 
 // Returns true if `name` is the name of a credential: token, hub_token, AWSAccessKeyId, password, api-key. Names of
-// text tokens such as pad_token, and names that end in "file", are not.
+// text tokens such as pad_token, and names that end in "file", are not names of credentials.
 bool names_a_secret(const std::string& name);
 
 // Returns true if the text may have a secret. If false, redact_text() would change nothing. Allocates no memory.

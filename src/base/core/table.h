@@ -17,7 +17,7 @@ struct Column {
   // cut. kName: loses its middle if it is too long. kHash: is cut to 12 digits. kSentence: is wrapped. Numbers align
   // right in text and Markdown.
   enum Kind { kWord, kNumber, kName, kHash, kSentence };
-  // The number of the column that is marked with "*" in text(): the largest, the smallest or none.
+  // The cell of a column of numbers that text() marks with "*": that of the largest number, of the smallest, or none.
   enum Best { kNone, kLargest, kSmallest };
   std::string name;
   Kind kind = kWord;

@@ -4,12 +4,12 @@
 //   pool.run([&](int thread) { ... });                            // calls it for 0..3 and waits
 //   pool.parallel_for(rows, [&](int64_t begin, int64_t end, int thread) { ... });
 //
-// Partitions are static (they depend on count and size() only), so sums made per thread number and added in the order
-// of these numbers are the same bits in every run. Number 0 runs on the calling thread. If a worker has not started
-// when the caller is done with number 0, the caller executes that worker's number too.
+// Partitions are static: they depend on count and size() only. If a function makes one sum for each thread number and
+// adds these sums in the order of the numbers, every run gives the same bits. Number 0 runs on the calling thread. If a
+// worker has not started when the caller is done with number 0, the caller executes that worker's number too.
 //
-// Callers on several threads take turns; a call from inside a running function throws a Bug. run() rethrows an
-// exception of the function: that of the lowest number.
+// Callers on several threads take turns; a call from inside a running function throws a Bug. If the function throws for
+// some numbers, run() rethrows the exception of the lowest number.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ class FunctionRef<R(Args...)> {
 struct Range {
   int64_t begin, end;
 };
-// The part of `count` items that number `thread` of `threads` threads works on. Parts are contiguous, in the order of
+// The part of `count` items for thread number `thread` of `threads`. Parts are contiguous, in the order of
 // the numbers; their sizes differ by at most one, and the larger parts come first.
 Range thread_range(int64_t count, int thread, int threads);
 
@@ -74,11 +74,11 @@ class ThreadPool {
   void parallel_for(int64_t count, FunctionRef<void(int64_t, int64_t, int)> fn);
 
   // Waits until all size() calls of the running function have called barrier(). Call it only inside run(), and
-  // equally often for every number. So a function that calls it must not throw.
+  // equally often for every number. So a function that calls barrier() must not throw.
   void barrier();
 
-  // Starts recording: each number t appends its spans to (*spans)[t]. `spans` has size() elements and stays the
-  // caller's. Null ends recording. Do not call it while a function runs.
+  // Starts recording: each number t appends its spans to (*spans)[t]. `spans` has size() elements and belongs to
+  // the caller. Null ends recording. Do not call it while a function runs.
   void record_into(std::vector<std::vector<ThreadSpan>>* spans);
 
   // The first number of OMP_NUM_THREADS (OpenMP 5.2, 21.1.2), at most 1024; else usable_cores().

@@ -20,14 +20,14 @@ namespace hone {
 
 class Control {
  public:
-  // Joins the run, and then waits until all ranks have joined. Each of the two takes at most `patience_s` seconds. On
-  // rank 0, first starts the server unless a launcher serves. `facts` is an object of texts by name (program, settings,
-  // data); they must be equal on all ranks. The secret token of the run is in HONE_RANKS_TOKEN; without it, all ranks
-  // must be on one host. Errors: H0126 not all ranks have joined in that time, and those of ControlServer::open() and
-  // ControlClient::join().
+  // Joins the run, and then waits until all ranks have joined. Each of these steps takes at most `patience_s` seconds.
+  // On rank 0, first starts the server unless a launcher serves the control plane. `facts` is an object of texts by
+  // name (program, settings, data); they must be equal on all ranks. The secret token of the run is in
+  // HONE_RANKS_TOKEN; without it, all ranks must be on one host. Errors: H0126 not all ranks have joined in that time,
+  // and those of ControlServer::open() and ControlClient::join().
   static Result<std::unique_ptr<Control>> open(const World& world, Json facts,
                                                double patience_s = 600);
-  // On a rank that serves, waits up to 10 s until the other ranks have heard how the run ended.
+  // On a rank that serves the control plane, waits up to 10 s until the other ranks have heard how the run ended.
   ~Control();
 
   const World& world() const { return client_->world(); }

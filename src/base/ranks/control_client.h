@@ -33,7 +33,7 @@ struct JoinOptions {
   std::string token = {};  // the secret of the run; "": none
   Json facts =
       Json::object();  // texts by name (program, settings, data); rank 0 must have the same
-  // The longest time of join() in seconds: to connect to the control plane, and to wait until rank 0 has joined too.
+  // join() takes at most this number of seconds to connect and to wait until rank 0 has joined too.
   double patience_s = 600;
   double heartbeat_s = 1;          // the time between two heartbeats, in seconds
   Clock* clock = &system_clock();  // not owned
@@ -52,7 +52,8 @@ class ControlClient : public KeyValues {
   // KeyValues: see base/ranks/key_values.h.
   Status set(const std::string& key, std::string_view value) override;
   Result<std::string> get(const std::string& key, double patience_s = kNoEnd) override;
-  // set() and get() for JSON values, with keys of their own. The text of a value has at most kMostValueBytes.
+  // set() and get() for JSON values. Their keys are separate from those of set() and get(). The text of a value has at
+  // most kMostValueBytes.
   Status publish(const std::string& key, const Json& value);
   Result<Json> published(const std::string& key, double patience_s = kNoEnd);
 
@@ -68,8 +69,8 @@ class ControlClient : public KeyValues {
   // heartbeat at once, but set_step() at most ten a second.
   void set_step(int64_t step);
   // From now on, heartbeats count traffic. If this rank has waited in a collective for at least 2 s, a heartbeat has
-  // the number of bytes that all other TCP connections of this process have moved. From these numbers the server finds
-  // that ranks are stuck (H0131): all wait, and no byte moves between them.
+  // the number of bytes that all TCP connections of this process have moved, except the client's own. From these
+  // numbers the server finds that ranks are stuck (H0131): all wait, and no byte moves between them.
   void measure_traffic();
   // Sets the number of timed steps and the median and 99th percentile of their times in seconds, without the time spent
   // waiting for other ranks.
@@ -77,7 +78,8 @@ class ControlClient : public KeyValues {
   // Call before a collective. `collective` is its number in the run, from 1; `node` is its name.
   void reach(int64_t collective, std::string_view node);
   void pass();  // call after the collective
-  // The work of the host, such as "evaluation", with `done` of `total` units; total 0: unknown. `work` "": none.
+  // Sets the work of this rank besides optimizer steps, such as "evaluation", with `done` of `total` units; total 0:
+  // unknown. `work` "": none.
   void set_work(std::string_view work, int64_t done, int64_t total);
 
   // The ranks that have not reached collective number `collective`, with their present work. Error H0125 if the control
@@ -87,7 +89,7 @@ class ControlClient : public KeyValues {
   // The step times of each rank, in the order of ranks. Error H0125 as in who_is_missing().
   Result<std::vector<RankTimes>> rank_times();
 
-  // Reports the error that ends this rank. `follows` true: it is a consequence of another rank's end.
+  // Reports the error that ends this rank. `follows` true: the error is a consequence of another rank's end.
   void fail(const Error& error, bool follows = false);
   // The first failure of the run that the control plane has reported; nullopt: none.
   std::optional<RankFailure> first_failure() const;
@@ -105,8 +107,8 @@ class ControlClient : public KeyValues {
 // may be dead. Error H0125 if the control plane cannot be reached within 5 s.
 Status report_failure(const World& world, const std::string& token, const RankFailure& failure);
 
-// Announces work of the host for which other ranks may wait, until the object is destroyed (ControlClient::set_work).
-// `client` may be null: then it does nothing. `total` is the number of units; 0: unknown.
+// Announces work besides optimizer steps (ControlClient::set_work) until the object is destroyed, because other ranks
+// may wait for it. `client` may be null: the object then does nothing. `total` is the number of units; 0: unknown.
 class HostWork {
  public:
   HostWork(ControlClient* client, std::string work, int64_t total = 0)

@@ -36,12 +36,12 @@ class ControlServer {
   ControlServer& operator=(const ControlServer&) = delete;
 
   int port() const;
-  // Begins the next membership, one start of all ranks together, with this number of ranks. The server refuses ranks of
-  // the former membership from now on. Memberships are numbered; `epoch` is the number.
+  // Begins the next membership with this number of ranks. A membership is one start of all ranks together. The server
+  // refuses ranks of the former membership from now on. Memberships are numbered; `epoch` is the number.
   void begin_epoch(int ranks);
   int64_t epoch() const;  // the number of the current membership
-  // Asks all ranks of the current membership to stop as if they had received this signal, SIGTERM or SIGINT. It also
-  // reaches ranks on other hosts, to which the launcher cannot send signals.
+  // Asks all ranks of the current membership to stop as if they had received this signal, SIGTERM or SIGINT. The
+  // request also reaches ranks on other hosts, to which the launcher cannot send signals.
   void stop(int signal);
   // Records a failure that the launcher has noticed, such as a process that was killed.
   void fail(RankFailure failure);
@@ -54,9 +54,10 @@ class ControlServer {
   bool wait_for_ranks(double patience_s) const;
   // The launchers of other machines that wait for the next membership (machines.h).
   std::vector<WaitingMachine> waiting_machines() const;
-  // Sends their places to the launchers that wait. A launcher without an element in `places` continues to wait.
+  // Sends to each waiting launcher its place: the ranks that the launcher starts. A launcher without an element in
+  // `places` continues to wait.
   void place_machines(const std::vector<MachinePlace>& places);
-  // Tells the launchers that wait that the run has ended with this exit status.
+  // Tells each waiting launcher that the run has ended with this exit status.
   void end_machines(int status);
   // The ranks that have not reached this collective (control_client.h), with their present work.
   std::vector<MissingRank> missing_at(int64_t collective) const;

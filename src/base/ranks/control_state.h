@@ -1,8 +1,8 @@
 // The logic of the control plane's server, without connections, threads and clocks, so that tests can drive it. It
 // turns the messages of ranks into answers. ControlServer adds the connections.
 //
-// A message is a frame (frame.h). `do` in its head is the first word below; {...} are the other members of the head;
-// then comes the body. Messages of a rank, and the answers to it ("-": none):
+// A message is a frame (frame.h). The member "do" of its head is the first word of a line below; {...} are the other
+// members of the head; then comes the body. Messages of a rank, and the answers to the rank ("-": none):
 //   join {token, epoch, rank, ranks, host, facts}   welcome, or refused and the end of the connection
 //   beat {progress}                                 heard
 //   set {key} value                                 -
@@ -15,9 +15,9 @@
 //   leave                                           -
 // A launcher of another host reports a failure of its ranks over a new connection:
 //   report {token, epoch, rank, host, progress} report    heard, and the end of the connection
-// A launcher of another host also keeps a connection open while its ranks run: it asks for a place, and later says that
-// its ranks have ended. If this connection is lost before all of its ranks have joined, a rank that is missing counts
-// as lost:
+// A launcher of another host keeps a further connection open while its ranks run. On it, the launcher asks for a place,
+// and later says that its ranks have ended. If this connection is lost before all ranks of the launcher have joined, a
+// rank that is missing counts as lost:
 //   machine {token, machine, slots, host}                 place {machine, epoch, ranks, full_ranks,
 //                                                         first_rank}, when the next membership begins,
 //                                                         or over {status} and the end of the connection
@@ -70,14 +70,14 @@ class ControlState {
 
   // The launchers of other machines that wait for the next membership, in the order of their arrival.
   const std::vector<WaitingMachine>& machines() const { return machines_; }
-  // Returns the messages with their places for the launchers that wait. A launcher without an element in `places`
+  // Returns the messages that tell each waiting launcher its place. A launcher without an element in `places`
   // continues to wait.
   std::vector<Out> place_machines(const std::vector<MachinePlace>& places);
-  // Returns the messages which tell the launchers that wait that the run has ended with this exit status.
+  // Returns the messages for the waiting launchers: the run has ended with this exit status.
   std::vector<Out> end_machines(int status);
 
-  // Return true if the connection belongs to a rank that has asked to join, to a launcher that waits for a place, or to
-  // a launcher that has a place.
+  // The three functions below return true if the connection belongs to a rank that has asked to join, to a launcher
+  // that waits for a place, and to a launcher that has a place, in this order.
   bool has_joined(int64_t connection) const { return ranks_.contains(connection); }
   bool waits_for_place(int64_t connection) const;
   bool keeps_place(int64_t connection) const { return placed_.contains(connection); }
@@ -95,7 +95,7 @@ class ControlState {
   std::vector<Out> meet(int64_t connection, int rank, const Frame& frame, double now);
   std::vector<Out> missing(int64_t connection, const Json& head, double now) const;
   std::vector<Out> times(int64_t connection, int64_t id, double now) const;
-  // If ranks wait for a rank that has finished, they would wait forever: records a failure.
+  // Records a failure if ranks wait for a rank that has finished, because they would wait forever.
   void end_hopeless_waits(double now);
   struct Placed {
     int first_rank = 0, slots = 0;
@@ -110,7 +110,7 @@ class ControlState {
   ControlOptions options_;
   Members members_;
   Meetings meetings_;
-  std::map<int64_t, int> ranks_;  // ranks by connection that asked to join this membership
+  std::map<int64_t, int> ranks_;  // by connection: the rank that asked to join
   std::map<std::string, std::string> values_;
   size_t value_bytes_ = 0;
   std::map<std::string, std::set<std::pair<int64_t, int64_t>>>

@@ -1,5 +1,5 @@
-// Runs over several machines with a launcher on each: one launcher serves the control plane, and each other launcher
-// asks it which ranks to start in the next membership (World::epoch).
+// For runs over several machines, with a launcher on each machine. One launcher serves the control plane. Each other
+// launcher asks the control plane which ranks to start in the next membership (World::epoch).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Meetings, by which all ranks exchange bytes (ControlClient::gather): each rank comes to the meeting of a name with
-// its bytes; when all have come, each gets the bytes of all.
+// Meetings, by which all ranks exchange bytes (ControlClient::gather). A meeting has a name. Each rank comes to it and
+// brings its bytes; when all ranks have come, each gets the bytes of all.
 #pragma once
 
 #include <cstdint>

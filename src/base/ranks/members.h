@@ -1,6 +1,6 @@
 // The ranks of one membership of a run (World::epoch) as the control plane's server sees them: which have joined, what
-// they do, which are missing, and the first error. It has no connections and no clock: `now` is the time in seconds of
-// the caller's clock, and a connection is a number that the caller chooses.
+// they do, which are missing, and the first error. Members has no connections and no clock: `now` is the time in
+// seconds of the caller's clock, and a connection is a number that the caller chooses.
 #pragma once
 
 #include <functional>
@@ -49,8 +49,8 @@ class Members {
     int64_t connection;            // the connection of the request
     std::optional<Error> refused;  // nullopt: the rank has joined
   };
-  // Handles a request to join, and returns the answers to this and earlier requests that are now known. Requests are
-  // answered only after rank 0 has asked to join. JoinAnswer::refused: H0122 the facts differ from those of rank 0
+  // Handles a request to join. Returns the answers that are now known, to this request and to earlier ones. Requests
+  // are answered only after rank 0 has asked to join. JoinAnswer::refused: H0122 the facts differ from those of rank 0
   // (this is also the failure of the rank); H0123 the run has no such rank, or it has joined already; H0124 the rank
   // has ended.
   std::vector<JoinAnswer> join(const Join& join, int64_t connection, double now);
@@ -94,7 +94,8 @@ class Members {
     int64_t connection = 0;
     // Times. heard: of the last heartbeat. left: when it finished. lost: when it was lost.
     double heard = 0, left = 0, lost = 0;
-    double moved = 0;  // the time of the last heartbeat with moved bytes, or without a wait
+    // The time of the last heartbeat with progress: no wait, a new collective, or moved bytes.
+    double moved = 0;
     RankProgress progress = {};
   };
   const Member& at(int rank) const;

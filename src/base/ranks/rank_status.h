@@ -14,10 +14,10 @@ namespace hone {
 // The present work of a rank. A collective is an operation in which all ranks take part, such as an all-reduce.
 struct RankProgress {
   int64_t step = -1;       // the optimizer step; -1: before the first step
-  int64_t collective = 0;  // the number of collectives that the rank has reached so far
-  std::string node = {};   // the name of the last one: "all_reduce of h.3.attn.c_attn.weight"
+  int64_t collective = 0;  // the number (from 1) of the last collective reached; 0: none
+  std::string node = {};   // the name of that collective: "all_reduce of h.3.attn.c_attn.weight"
   bool waiting = false;    // the rank is inside that collective
-  std::string work = {};   // work of the host: "evaluation", "tokenizing train.csv"; "": none
+  std::string work = {};   // work besides optimizer steps: "evaluation"; "": none
   int64_t work_done = 0, work_total = 0;  // units of that work; total 0: unknown
   double since_s = 0;  // the duration of the present wait, computation or work, in seconds
   // The bytes that the rank's TCP connections have moved so far, measured while it waits; -1: not measured.

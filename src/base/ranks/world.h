@@ -22,7 +22,7 @@ struct World {
   // The number of the membership, from 1. A membership is a set of ranks that run together; after a failure, the
   // launcher begins the next one.
   int64_t epoch = 1;
-  int full_ranks = 1;        // the ranks of the whole run: above `ranks` while hosts are missing
+  int full_ranks = 1;        // the number of ranks when no host is missing, at least `ranks`
   std::string address = {};  // the host of the control plane (control.h); "": none is needed
   int port = 0;              // the TCP port of the control plane
   bool served = false;       // true: a launcher serves the control plane; false: rank 0 does
@@ -34,11 +34,11 @@ struct World {
   static World alone();
 };
 
-// The value of a variable of the environment; "" if it is not set.
+// A function that returns the value of an environment variable; "" if it is not set.
 using Variables = std::function<std::string(const char* name)>;
 
-// Reads the World from the variables of the first of these launchers whose variables are set; World::alone() if there
-// are none:
+// Reads the World from the variables of a launcher; World::alone() if no launcher has set its variables. If several
+// launchers have set theirs, the first in this list counts:
 //   torchrun    RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE
 //   Open MPI    OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK, _LOCAL_SIZE
 //   Slurm       SLURM_PROCID, SLURM_STEP_NUM_TASKS or SLURM_NTASKS, SLURM_LOCALID, in a step of srun

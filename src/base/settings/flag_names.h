@@ -1,6 +1,6 @@
-// Writes flags into errors of code that does not know the command line. Such code writes a setting in backquotes,
-// `text_column`. The functions replace it by the flag, --text_column, if the command's schema has this setting. Other
-// words in backquotes stay.
+// Puts the names of flags into Errors from code that does not know the command line. Such code writes the name of a
+// setting in backquotes, `text_column`. The functions replace it by --text_column if the command's schema has this
+// setting. Other words in backquotes stay.
 #pragma once
 
 #include "base/settings/settings.h"

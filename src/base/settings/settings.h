@@ -134,7 +134,8 @@ class Schema {
   }
   // Sets a value for this command. File, environment and flags take precedence over it.
   void preset(const std::string& name, const std::string& value);
-  // Makes a setting an argument: words that are not flags fill these settings, in the order of the calls.
+  // Makes a setting an argument: words that are not flags fill these settings, in the order of the calls of
+  // positional().
   void positional(const std::string& name);
 
   // --- reading --------------------------------------------------------------------------------

@@ -19,8 +19,8 @@ TextPlace place_of(const YAML::Mark& mark);
 Result<YAML::Node> load_yaml(std::string_view text, const std::string& name);
 
 // The JSON type of a scalar without quotes. kText: always a string. kTyped: a bool, a number, or a string for all other
-// texts. kTextOutsideMaps: a string, but kTyped inside a map. Settings files use the last one: the type of a setting
-// decides what its text means (`5e-5`, `no`), and only settings of type JSON have a map as their value.
+// texts. kTextOutsideMaps: a string, but kTyped inside a map. Settings files use kTextOutsideMaps: the type of a
+// setting decides what its text means (`5e-5`, `no`), and only settings of type JSON have a map as their value.
 enum class YamlScalars { kText, kTextOutsideMaps, kTyped };
 // The JSON of a node. `name` appears in messages. Subtracts the number of values from `budget`. `depth` is the depth of
 // the node. Error H0208 if the budget is used up, values are nested deeper than 64, or a key is not a scalar. May throw

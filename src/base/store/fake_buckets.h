@@ -1,5 +1,5 @@
-// For tests: starts tools/fake_buckets.py, a server that imitates the object stores of Google, AWS and Azure, and sets
-// the environment variables with which hone finds these clouds to its address.
+// For tests: starts tools/fake_buckets.py, a server that imitates the object stores of Google, AWS and Azure. Also sets
+// the environment variables of these clouds to the address of the server, so that hone uses it.
 #pragma once
 
 #include "base/store/fake_hub.h"
@@ -31,8 +31,8 @@ class FakeBuckets : public FakeServer {
     return true;
   }
 
-  // Makes the next requests fail: "kind=status&match=/o/&count=2" is a fault of kind `status` for two requests whose
-  // address has "/o/" in it. fake_buckets.py lists the kinds.
+  // Makes the next requests fail: "kind=status&match=/o/&count=2" is a fault of kind "status" for the next two requests
+  // whose address has "/o/" in it. fake_buckets.py lists the kinds.
   void fault(const std::string& query) {
     ASSERT_TRUE(HttpClient().get(endpoint() + "/_fault?" + query).ok());
   }

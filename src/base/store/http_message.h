@@ -28,7 +28,7 @@ struct HttpRequest {
   // Returns true if the body of a response with status 2xx is complete. It finds bodies that a proxy has shortened
   // together with their Content-Length. Null: every body counts as complete.
   bool (*is_whole)(std::string_view body) = nullptr;
-  // True if it is harmless to send the request twice: it is then retried if no response came.
+  // True if it is harmless to send the request twice: the request is then retried if no response came.
   bool idempotent = true;
   // True: a stop request of the user (base/core/signals.h) aborts the request with H0109. False: for requests that a
   // run needs while it stops.
@@ -40,7 +40,7 @@ struct HttpResponse {
   int status = 0;
   HttpHeaders headers;  // the headers of the last response, after redirects
   // The body; "" if it went to HttpRequest::into or to the sink of a download. If a download ends with a status other
-  // than 200 or 206, this has at most 64 KiB of the body.
+  // than 200 or 206, the member has at most 64 KiB of the body.
   std::string body;
   std::string url;       // the URL of the last response, after redirects
   int64_t received = 0;  // the number of bytes that were written to HttpRequest::into

@@ -20,7 +20,8 @@ struct HttpTransfer {
   size_t most_body = 0;                  // the largest body that `response` may hold, in bytes
   int64_t moved = 0;                     // bytes that the sink received in this try
   int64_t at = 0;                        // the offset in the file of the next byte for the sink
-  // The headers of the response that a download began with: the one with byte 0, or with the first requested byte.
+  // The headers of the response with which the download began. Its body begins with byte 0 of the file, or with the
+  // first requested byte.
   HttpHeaders first;
   bool progressed = false;  // the sink received bytes in this try
 

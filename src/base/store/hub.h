@@ -27,8 +27,9 @@ Result<std::string> resolve_model(const std::string& name, const ResolveOptions&
 // `name` has a slash, or if the hub's cache has a model or data set `name`. A name that differs only in digits, or that
 // continues `name` (gpt2-news for gpt2), is not suggested.
 std::string misspelt_place(const std::string& name, const std::string& folder = ".");
-// A hint for H0107, because a misspelt path is looked for on the hub: "'modell' is not a folder, so it is taken as a
-// model of the hub; did you mean 'model'?". The question is left out if misspelt_place() finds nothing.
+// A hint for the message of H0107. A misspelt path is looked for on the hub, so the hint says: "'modell' is not a
+// folder, so it is taken as a model of the hub; did you mean 'model'?". The question is left out if misspelt_place()
+// finds nothing.
 std::string taken_from_hub(const std::string& name, HubKind kind);
 
 // The names among `all` (the files of a repository) that resolve_model() downloads. Public for tests.

@@ -31,7 +31,7 @@ class HubCache {
 
   std::string blob(const std::string& etag) const;  // the path of a file's content
   bool has_blob(const std::string& etag) const;
-  // Links snapshots/<commit>/<file> to the blob. On a file system without links, moves the blob there.
+  // Links snapshots/<commit>/<file> to the blob. On a file system without links, moves the blob to this path.
   Status link(const std::string& commit, const std::string& file, const std::string& etag) const;
 
   // Holds a lock between processes. The destructor releases it.

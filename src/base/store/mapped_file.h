@@ -1,7 +1,7 @@
 // A file of this machine, mapped into memory, read-only.
 //
-// While it is mapped, other programs may truncate the file or write into it, and its disk or file server may fail. The
-// operating system would end the process with SIGBUS at a read of lost bytes. Here the read returns zeros, and
+// While it is mapped, other programs may truncate the file or write into it, and its disk or file server may fail. A
+// read of lost bytes would normally end the process with SIGBUS. Here the read returns zeros, and
 // check_unchanged() reports the loss from then on. So read the data, call check_unchanged(), and only then use what was
 // read. Sizes and offsets that come from the file itself need a bounds check before each use.
 #pragma once
@@ -18,7 +18,7 @@ namespace hone {
 
 class MappedFile {
  public:
-  // Errors: H0101 the file does not exist, H0102 it may not be read, H0104 reading fails.
+  // Errors: H0101 the file does not exist, H0102 permission is denied, H0104 reading fails.
   static Result<std::shared_ptr<const MappedFile>> open(const std::string& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
@@ -27,8 +27,8 @@ class MappedFile {
   const std::string& path() const { return path_; }
   // Returns true if a read found lost bytes. Makes no system call.
   bool lost() const { return range_ && range_->lost.load(std::memory_order_acquire); }
-  // Error H0117 if a read found lost bytes, or if the file's size or modification time has changed. Not an error: the
-  // file was deleted or replaced by another one, because the mapping keeps the old bytes. Makes one stat() call.
+  // Error H0117 if a read found lost bytes, or if the file's size or modification time has changed. It is not an Error
+  // if the file was deleted or replaced by another one: the mapping keeps the old bytes. Makes one stat() call.
   Status check_unchanged() const;
 
   // The addresses [begin, end) of a mapping, for the SIGBUS handler.

@@ -40,9 +40,9 @@ class Writer {
   // Appends bytes. It is a Bug to call this after commit().
   virtual Status write(std::span<const std::byte> bytes) = 0;
   Status write(std::string_view text) { return write(std::as_bytes(std::span(text))); }
-  // Makes the written bytes survive a power loss. A file from create() has its name only after commit().
+  // Makes the written bytes survive a power loss. A file from create() appears under its name only after commit().
   virtual Status sync() = 0;
-  // Ends writing. Writer of create(): makes the whole file appear under its name, durable; if that fails, the former
+  // Ends writing. Writer of create(): makes the whole file appear under its name, durably; if that fails, the former
   // file stays. Writer of append(): syncs and closes the file.
   virtual Status commit() = 0;
   // Like commit(), but a power loss soon afterwards may remove the file. For copies that can be made again.
@@ -76,8 +76,8 @@ class Store {
   virtual Result<std::unique_ptr<Writer>> create_new(const std::string& path);
   // Starts to write at the end of a file, which is created if it does not exist.
   virtual Result<std::unique_ptr<Writer>> append(const std::string& path) = 0;
-  // Renames a file or folder, atomic and durable. Replaces a file or an empty folder at `to`. (A folder of an object
-  // store is moved file by file.)
+  // Renames a file or folder, atomically and durably. Replaces a file or an empty folder at `to`. (A folder of an
+  // object store is moved file by file.)
   virtual Status rename(const std::string& from, const std::string& to) = 0;
   // Copies a file, completely or not at all. The store itself makes the copy if it can.
   virtual Status copy(const std::string& from, const std::string& to);
@@ -95,7 +95,7 @@ class Store {
   Result<bool> exists(const std::string& path);
   Result<int64_t> bytes(const std::string& path);
   Result<std::string> read(const std::string& path);  // the whole file
-  // `bytes` bytes from `offset` on. Error H0105 if the file ends before.
+  // `bytes` bytes from `offset` on. Error H0105 if the file ends before the last of them.
   Result<std::string> read(const std::string& path, int64_t offset, int64_t bytes);
   // Writes the whole file: create(), Writer::write() and Writer::commit().
   Status write(const std::string& path, std::string_view bytes);

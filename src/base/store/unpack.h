@@ -27,8 +27,8 @@ const char* packing_name(Packing packing);                // "gzip"
 
 class UnpackCodec;  // unpack_codec.h
 
-// Needs some 100 KiB of memory, and for zstd a window of at most 128 MiB, for xz at most 512 MiB. A file that needs
-// more is Error H0116.
+// Needs about 100 KiB of memory; for zstd also a window of at most 128 MiB, and for xz up to 512 MiB in all. A file
+// that needs more is Error H0116.
 class Unpacker {
  public:
   // Reads up to `size` compressed bytes into `to`. Returns their number; 0 at the end of the file.

@@ -3,7 +3,7 @@
 //   WorkItems items("gs://b/out/work", 12);
 //   while (auto item = HONE_TRY(items.take())) HONE_TRY(items.commit(work_on(*item)));
 //
-// Files for item 3 in the folder; both are created only if they do not exist:
+// Files for item 3 in the folder. If several processes create the same file, only one succeeds:
 //   000003.lease-001   names the process that works on the item; the process writes it again while it works
 //   000003.done        the result
 //
@@ -36,7 +36,7 @@ class WorkItems {
   // take(). nullopt: there is no such item now; if all_done() is false, other processes still work on items. Errors:
   // those of file_store().
   Result<std::optional<int64_t>> take();
-  // Stores the result of the taken item. If another process has stored a result first, that one stays, and this is not
+  // Stores the result of the taken item. If another process has stored a result first, its result stays; this is not
   // an Error. Errors: those of file_store().
   Status commit(std::string_view result);
   // Returns the taken item without a result, so that another process can take it at once. Does nothing without an item.

@@ -7,15 +7,15 @@
 
 namespace hone {
 
-// The device memory of one compiled program, by libtpu and by hone's plan.
+// The device memory of one compiled program, as reported by libtpu and as planned by hone.
 struct AheadMemory {
-  std::string program;  // its name
+  std::string program;  // the program's name
   // libtpu's numbers: arguments, results, scratch memory and machine code.
   int64_t argument_bytes = 0, output_bytes = 0, temporary_bytes = 0, code_bytes = 0;
   int64_t alias_bytes = 0;  // libtpu's number: results that are written over arguments
   int64_t text_bytes = 0;   // length of the program's StableHLO text
-  // hone's plan. planned_bytes: states, values and code, without the padding of arrays to tiles. planned_code_bytes:
-  // the code's part of planned_bytes.
+  // hone's plan. planned_bytes: states (such as weights), values and code, without the padding of arrays to tiles.
+  // planned_code_bytes: the code's part of planned_bytes.
   int64_t planned_bytes = 0, planned_code_bytes = 0;
   double seconds = 0;  // time of the compilation
   // The sum of libtpu's numbers. Results that are written over arguments count once.

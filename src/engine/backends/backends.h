@@ -27,14 +27,15 @@ struct BackendKind {
   std::string about;  // one line for help and `hone doctor`
   // Opens the backend. Null: this build cannot compute with it.
   Result<std::unique_ptr<Backend>> (*open)(const BackendOptions&) = nullptr;
-  // Lists the devices that the backend can plan for; this machine need not have them. Null: none.
+  // Lists the devices that the backend can plan for; this machine need not have them. Null: there are none.
   std::vector<DeviceSpec> (*devices)(const BackendOptions&) = nullptr;
   Chooser (*chooser)(const DeviceSpec&) = nullptr;  // chooses kernels for a device of `devices`
-  Joiner join = nullptr;      // Backend::join for `devices`; null: joins nothing
+  Joiner join = nullptr;      // Backend::join() for `devices`; null: no nodes are joined
   bool needs_device = false;  // true: needs hardware or a library that a machine may lack
   // --device auto opens the backend with the highest auto_rank of those that work. 0: "auto" never opens this one.
   int auto_rank = 0;
-  // The error of a machine that lacks the device. Most machines do, so "auto" does not warn of this error. Null: none.
+  // The error of a machine that lacks the device. Most machines lack it, so "auto" does not warn of this error. Null:
+  // there is no such error.
   const ErrorCode* absent = nullptr;
   // Whether --device takes an ordinal: "name:1" is the second device.
   bool numbered = false;
@@ -50,7 +51,7 @@ std::vector<std::string> portable_backend_names();  // names of backends that an
 std::vector<std::string> device_names();            // names that device_spec() accepts
 
 // Opens a backend of this machine. Errors: H1402 no backend has the name (the message proposes the nearest name), or
-// the CPU lacks the instruction set `isa`. Errors of the backend itself.
+// the CPU lacks the instruction set `isa`; and the errors of the backend itself.
 Result<std::unique_ptr<Backend>> open_backend(const std::string& name,
                                               const BackendOptions& options = {});
 
@@ -66,7 +67,8 @@ Result<std::unique_ptr<Backend>> open_device(const std::string& name,
 // ranks in one process; H1361, H1362 and H1363 if counting the TPUs fails.
 Result<int> local_ranks_of(const std::string& name, int asked);
 
-// The device of this name in any letter case, such as "H100"; "cpu" is this machine. H1402: hone does not know it.
+// The device of this name in any letter case, such as "H100"; "cpu" is the CPU of this machine. H1402: hone does not
+// know the device.
 Result<DeviceSpec> device_spec(const std::string& name, const BackendOptions& options = {});
 // Equal devices in one machine.
 struct DeviceGroup {
@@ -75,7 +77,7 @@ struct DeviceGroup {
 };
 inline constexpr int64_t kMostDevices = 1024;
 // Parses a name with an optional count: "8xA100-80GB" is 8 devices, "H100" is 1. H1402: hone does not know the device,
-// or the count is not from 1 to kMostDevices, or above 1 for the CPU.
+// the count is not from 1 to kMostDevices, or the count is above 1 for the CPU.
 Result<DeviceGroup> device_group(const std::string& name, const BackendOptions& options = {});
 // A backend that chooses the device's kernels for a plan and computes nothing. `spec` must be of a device that a
 // backend of this build plans for.

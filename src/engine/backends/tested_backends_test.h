@@ -1,4 +1,4 @@
-// Chooses the backends on which a test runs that any backend must pass.
+// Chooses the backends for tests that every backend must pass.
 #pragma once
 
 #include <cstdlib>
@@ -36,7 +36,7 @@ inline std::vector<std::string> emulated_backends() {
 }
 
 using BackendCase = std::tuple<std::string, std::string>;  // case, backend
-// Pairs every case of `all` with every backend of `usual` or HONE_TEST_DEVICES. The emulated GPU runs only
+// Pairs every case of `all` with every backend of tested_backends(usual). The emulated GPU runs only
 // the cases of `sample`, because it takes seconds instead of milliseconds; with tests_whole() it runs all.
 inline std::vector<BackendCase> cases_on_backends(const std::vector<std::string>& all,
                                                   const std::vector<std::string>& usual,
@@ -48,8 +48,8 @@ inline std::vector<BackendCase> cases_on_backends(const std::vector<std::string>
     for (const std::string& backend : emulated_backends()) out.emplace_back(name, backend);
   return out;
 }
-// Whether a backend makes check number `number` of many. The emulated GPU makes one in `every` checks; with
-// tests_whole() it makes all.
+// Whether check number `number` of many runs on a backend. The emulated GPU runs one in `every` checks; with
+// tests_whole() it runs all.
 inline bool makes_check(std::string_view backend, size_t number, size_t every) {
   return backend != "cuda_emulated" || tests_whole() || number % every == 0;
 }

@@ -4,10 +4,10 @@
 //   HONE_TRY(all_reduce(group, DType::f32, tensors, workspace(b.workspace), &pool));
 //
 // Every rank passes the same list of shapes. Messages are sent from and received in the tensors' own memory. The
-// workspace, which the caller allocates, holds the terms of other ranks; one that is too small is a Bug. Sums are added
-// in the order of ranks, x_0 + x_1 + ... (sums.h), whatever the engine, the bucket or the number of threads, so all
-// ranks get the same bits. Errors are those of Group::exchange(); after an error the contents of the results are
-// undefined. `pool` may be null: the calling thread adds.
+// workspace, which the caller allocates, holds the terms of other ranks; a workspace that is too small is a Bug. Sums
+// are added in the order of ranks, x_0 + x_1 + ... (sums.h), for any communication engine, bucket and number of
+// threads, so all ranks get the same bits. Errors are those of Group::exchange(); after an error the contents of the
+// results are undefined. `pool` may be null: the calling thread adds.
 #pragma once
 
 #include <cstdint>
@@ -23,17 +23,17 @@ namespace hone {
 // 1) / ranks), rounded down. A part may be empty.
 Range rank_range(int64_t count, int rank, int ranks);
 
-// A tensor of reduce_scatter, which is summed over the ranks. Each rank gets its rows of the sum, rank_range(rows,
+// A tensor of reduce_scatter. It is summed over the ranks, and each rank gets its own rows of the sum: rank_range(rows,
 // rank, ranks).
 struct ScatterTensor {
   int64_t rows = 0, row_bytes = 0;   // of the whole tensor
   const std::byte* whole = nullptr;  // this rank's term, all rows
-  std::byte* part = nullptr;  // receives this rank's rows of the sum; may be their place in `whole`
+  std::byte* part = nullptr;  // receives this rank's rows of the sum; may be these rows of `whole`
 };
 // A tensor of all_gather. Each rank has its rows, rank_range(rows, rank, ranks), and gets all rows.
 struct GatherTensor {
   int64_t rows = 0, row_bytes = 0;  // of the whole tensor
-  const std::byte* part = nullptr;  // this rank's rows; may be their place in `whole`
+  const std::byte* part = nullptr;  // this rank's rows; may be these rows of `whole`
   std::byte* whole = nullptr;       // receives all rows
 };
 // A tensor of all_reduce. Each rank gets the whole sum over the ranks.
@@ -59,7 +59,7 @@ Status reduce_scatter(Group& group, DType t, std::span<const ScatterTensor> buck
                       std::span<std::byte> workspace, ThreadPool* pool);
 // Each rank gets all rows. A rank sends its rows n-1 times, which is (n-1)/n of the bucket.
 Status all_gather(Group& group, std::span<const GatherTensor> bucket);
-// Each rank gets all sums: a reduce_scatter and then an all_gather, for which the elements of the whole bucket are cut
+// Each rank gets all sums: a reduce_scatter and then an all_gather. For both, the elements of the whole bucket are cut
 // into equal ranges, whatever the sizes of its tensors. A bucket of up to 4 KiB is sent whole to all ranks, in one
 // exchange.
 Status all_reduce(Group& group, DType t, std::span<const ReduceTensor> bucket,
@@ -69,7 +69,7 @@ Status sum_over_ranks(Group& group, std::span<double> values);
 
 // Copies the bytes of rank `root` to the spans of all other ranks, which have the same sizes.
 Status broadcast(Group& group, int root, std::span<const std::span<std::byte>> bucket);
-// Sends to[r] to rank r and receives from[r] from rank r, for all ranks, this one too. Sizes may differ.
+// Sends to[r] to rank r and receives from[r] from rank r, for all ranks, including this rank. Sizes may differ.
 Status all_to_all(Group& group, std::span<const std::span<const std::byte>> to,
                   std::span<const std::span<std::byte>> from);
 // Waits until every rank has called it.

@@ -80,7 +80,8 @@ class CollectiveCheck {
   std::string all();
 
  private:
-  // Compares the bytes that the group has counted since `sent` and `received` with `expected`.
+  // Compares the bytes that the group counted with `expected`. sent, received: the group's counts before the
+  // collective.
   std::string counted(const char* name, CollectiveBytes expected, int64_t sent, int64_t received);
   Group& group_;
   ThreadPool* pool_;

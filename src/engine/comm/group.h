@@ -5,8 +5,9 @@
 //   std::vector<Receive> receives = {{.from = 1, .bytes = theirs}};
 //   HONE_TRY(group.exchange(sends, receives));
 //
-// Collectives are built on exchange() (collectives.h), so their bits do not depend on the engine, the library that
-// carries the messages. Only one thread at a time may call exchange(); any thread may call the other functions.
+// Collectives are built on exchange() (collectives.h), so the bits of their results do not depend on the engine, the
+// library that carries the messages. Only one thread at a time may call exchange(); any thread may call the other
+// functions.
 #pragma once
 
 #include <atomic>
@@ -64,8 +65,8 @@ class Group {
   // (engines/engines.h).
   virtual Result<std::unique_ptr<Group>> another(const std::string& name) const;
 
-  // Sets the object that is called for each collective; it must outlive them. Null: none. Call it before the first
-  // collective.
+  // Sets the object that is called for each collective; it must exist until the last collective has ended. Null: none.
+  // Call set_watch() before the first collective.
   void set_watch(CollectiveWatch* watch) { watch_ = watch; }
   CollectiveWatch* watch() const { return watch_; }
 

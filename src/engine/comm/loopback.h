@@ -18,13 +18,13 @@ class LoopbackWorld {
   ~LoopbackWorld();
 
   int ranks() const { return static_cast<int>(groups_.size()); }
-  // The group of a rank, which lives as long as the world. After an exchange of the group has failed, or after its
-  // stop(), exchanges of other ranks with it return H1502, as if its process had ended. H1504: the sent and the
+  // The group of a rank. It lives as long as the world. After an exchange of the group has failed, or after its stop(),
+  // exchanges of other ranks with this rank return H1502, as if the rank's process had ended. H1504: the sent and the
   // received length of a message differ.
   Group& group(int rank) { return *groups_[static_cast<size_t>(rank)]; }
 
   // Calls fn(group) on a thread for each rank, and waits for all. Returns the error of the lowest rank that has an
-  // error. If fn fails on a rank, the exchanges of other ranks with it fail too.
+  // error. If fn fails on a rank, the exchanges of other ranks with this rank fail too.
   Status run(const std::function<Status(Group&)>& fn);
 
  private:

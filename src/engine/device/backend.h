@@ -17,7 +17,7 @@ namespace hone {
 
 struct KernelArgs {
   const void* const* in;  // an address for each operand; null: the operand is absent
-  void* const* out;       // an address for each result; may equal an operand that Op::over names
+  void* const* out;       // an address for each result; may be that of an operand (Op::over)
   void* workspace;        // 64-byte aligned, Kernel::workspace_bytes long
   Queue& queue;           // a queue of the backend's device
 };
@@ -56,8 +56,8 @@ class Backend {
   // For a declined node: the index in Op::decompositions of the decomposition to use. Default: the first.
   virtual size_t decomposition(const NodeView&) const { return 0; }
 
-  // Replaces groups of nodes that the backend can compute together by one node each, in a lowered program. Returns
-  // whether it changed the program; lower() is then called again. Results keep their bits. Default: does nothing.
+  // In a lowered program, replaces each group of nodes that the backend can compute together by one node. Returns
+  // whether it changed the program; if so, lower() is called again. Results keep their bits. Default: does nothing.
   virtual bool join(Program&) const { return false; }
 
   // Compiles lowered programs for the device, with values at the places of the plan. Default: make_node_list(), a

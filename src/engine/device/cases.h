@@ -10,8 +10,8 @@ namespace hone {
 struct CaseInput {
   bool absent = false;
   Type type;
-  // The way its values are made: normal uniform ids labels list count distinct bits blocks powers
-  // (tests/ops/README.md).
+  // The way in which its values are made (tests/ops/README.md): "normal", "uniform", "ids", "labels", "list", "count",
+  // "distinct", "bits", "blocks" or "powers".
   std::string kind;
   std::vector<double> numbers;  // the arguments of `kind`
   // If not null: the operand is the result of this op, applied to operand numbers[0] with the case's attributes.

@@ -2,9 +2,9 @@
 // results with those of the oracle, which runs the decomposition of the op in f64.
 //   ConformanceReport r = run_conformance(my_backend(), reference_backend(), folder);
 //   EXPECT_TRUE(r.failures.empty()) << r.text();
-// Each buffer has guard bytes around it, and operands must not change (interpret.h). Each case runs twice: with results
-// in new buffers, and with results written over operands; both must give the same bits. If the op can add to an
-// accumulator, both runs are repeated with an accumulator.
+// Each buffer has guard bytes around it, and a kernel must not change an operand, except by writing a result over it
+// (interpret.h). Each case runs twice: with results in new buffers, and with results over operands; both must give the
+// same bits. If the op can add to an accumulator, both runs are repeated with an accumulator.
 #pragma once
 
 #include "engine/device/cases.h"

@@ -56,7 +56,7 @@ class DiskBlocks {
   };
   Place place_of(const void* address) const;
   bool failed() const { return failed_; }
-  // Keeps a failure for check() unless there is one already. Its reason is the present errno; errno 0 means that the
+  // Keeps a failure for check() unless there is one already. Its reason is the current errno; errno 0 means that the
   // file ended early. Returns false. `bytes`: the number of bytes that were not read or written, from `offset` on.
   bool fail(bool writes, int file, int64_t offset, int64_t bytes);
   // Removes pages from the page cache. Call it after each read or write at a place that is not direct; `written`: it

@@ -26,7 +26,8 @@ class DiskIo {
  public:
   static constexpr size_t kSlots = 16;  // the most requests in flight
   virtual ~DiskIo() = default;          // no request may be in flight
-  // Starts a request in a slot, 0 to kSlots - 1. The slot must be unused, or finish_one() has returned its last result.
+  // Starts a request in a slot, 0 to kSlots - 1. The slot must be unused, or finish_one() must have returned its last
+  // result.
   virtual void begin(size_t slot, const DiskRequest& request) = 0;
   // Waits until any request in flight is done, and returns its result. At least one must be in flight.
   virtual DiskResult finish_one() = 0;

@@ -18,7 +18,7 @@ class DiskStream {
   bool takes(const Copy& c) const;
   // Starts a copy that takes() accepts.
   void begin(const Copy& c);
-  // Waits for one request. Copies finish in the order in which they were started: returns the number of copies that
+  // Waits for one request. Copies finish in the order in which they were started. Returns the number of copies that
   // finished in this call, which may be 0. At least one copy must be in flight.
   uint64_t finish_some();
   bool empty() const { return first_ == end_; }  // no copy is in flight

@@ -17,8 +17,8 @@ class NodeWatch {
   virtual void end(size_t node) = 0;
 };
 
-// The copies of a program's inputs to the device (loads), which the compute queue does before the nodes, and of its
-// outputs to the host (stores), after the nodes. The addresses on the host are pinned memory.
+// Copies that the compute queue does in a run of a program. loads: the inputs to the device, before the nodes. stores:
+// the outputs to the host, after the nodes. The addresses on the host are pinned memory.
 struct Ports {
   std::vector<Copy> loads, stores;
 };

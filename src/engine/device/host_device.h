@@ -36,8 +36,8 @@ class HostDevice : public Device {
 // The threads for a kernel; its queue must be a HostQueue.
 inline ThreadPool& pool_of(const KernelArgs& a) { return static_cast<HostQueue&>(a.queue).pool(); }
 
-// The facts of this machine, without speeds. `name` is the device's and the backend's name. threads: 0: as many as this
-// process may use processors.
+// The facts of this machine, without speeds. `name` is the device's and the backend's name. threads: the number of
+// threads; 0: one for each processor that this process may use.
 DeviceSpec host_spec(std::string name, int threads);
 
 }  // namespace hone

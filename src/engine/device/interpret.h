@@ -24,7 +24,7 @@ struct Tensor {
 using Tensors = std::map<std::string, Tensor, std::less<>>;
 
 struct InterpretOptions {
-  bool in_place = false;  // write results over inplace_inputs() that have no later reader
+  bool in_place = false;  // write results over inplace_inputs() that no later node reads
 };
 
 struct Outcome {

@@ -5,7 +5,7 @@
 
 namespace hone {
 
-// Replaces each composite op that `backend` declines by its decomposition, repeatedly, until all nodes are accepted.
+// Decomposes each composite op that `backend` declines, repeatedly, until all nodes are accepted.
 // Names, scopes, states and outputs stay. `choices`, if not null, receives the backend's choice for each node of the
 // result. Views and copies need no kernel: their choices have the ids "view" and "copy". H1401 (kDeclined): the backend
 // declines a primitive, or a node on the lane host_compute; the error has the op, its scope and the backend's reason.

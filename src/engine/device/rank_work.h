@@ -34,7 +34,7 @@ struct RankSum {
   RankPiece own;      // this rank's term, in an operand
   int64_t begin = 0;  // the first byte of the sum in result own.tensor
   int64_t at = 0;     // the first byte of a rank's term in that rank's block of the workspace
-  int64_t onto = -1;  // index of an operand, the first term of the sum, from byte `begin`; -1: none
+  int64_t onto = -1;  // operand whose bytes from `begin` on are the sum's first term; -1: none
 };
 struct RankRound {
   std::vector<RankSend> sends;
@@ -51,10 +51,11 @@ struct RankWork {
   std::string name;  // op and scope of the node, for errors and reports
   DType dtype = DType::f32;
   std::vector<RankKept> kept;
-  // Index of the i64[] operand with the number of ranks whose terms count in sums, the first ones; -1: all count.
+  // Index of the i64[] operand with a number n: sums add the terms of the first n ranks only. Index -1: of
+  // all ranks.
   int64_t present = -1;
-  // This rank among the ranks whose terms are added. It is the node's rank; for fold_units one rank of each group of
-  // copies.
+  // This rank's number among the ranks whose terms are added, and the number of these ranks. For fold_units only one
+  // rank of each group of copies counts; for other ops all ranks of the node count.
   int64_t rank = 0, ranks = 1;
   std::vector<RankRound> rounds;
   // The workspace has a block of `block_bytes` for each other rank, in the order of ranks.

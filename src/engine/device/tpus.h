@@ -6,7 +6,7 @@
 
 namespace hone {
 
-// The TPUs that hone can plan for. A device is a core of v2 and v3, and a chip of later generations. FLOPs and
+// The TPUs that hone can plan for. One device is a core (v2 and v3) or a chip (later generations). FLOPs and
 // memory are from N. Jouppi et al. ("A Domain-Specific Supercomputer for Training Deep Neural Networks", 2020; "TPU
 // v4", 2023) and cloud.google.com/tpu/docs. An f32 product takes the time of six bf16 products.
 // peer_bytes_per_second is the sum of a chip's links to other chips of its slice, in one direction.

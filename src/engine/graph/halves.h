@@ -21,7 +21,7 @@ inline Halves halves_of(float x) {
           static_cast<uint16_t>(bits)};
 }
 
-// Joins the two halves to the f32 number. The lower half is a signed 16-bit number: negative if the upper half was
+// Combines the two halves into the f32 number. The lower half is a signed 16-bit number: negative if the upper half was
 // rounded up.
 inline float joined(Halves h) {
   const auto below = static_cast<uint32_t>(static_cast<int32_t>(static_cast<int16_t>(h.lower)));

@@ -99,7 +99,7 @@ struct Op {
   std::vector<Decomposition> decompositions = {};
 
   // Emits the gradients of the operands. `douts` has the gradient of each result; kNoValue: it is zero. Returns one
-  // entry an operand; kNoValue: the operand has no gradient. A null function: the op has no gradient.
+  // entry for each operand; kNoValue: the operand has no gradient. A null function: the op has no gradient.
   Values (*grad)(Builder&, const NodeView&, const Values& douts) = nullptr;
 
   // The cost of the node. Null: cost_of() (ops/cost.h) counts an elementwise op.
@@ -125,7 +125,7 @@ struct Op {
   static constexpr size_t kWeightOperand = 1;
   // Index of the operand that may be a weight stored in bf16, which the op reads without a cast. If the op has an
   // operand `scales`, the weight may also be stored in i8. If the op has an attribute `dtype`, a node that reads a
-  // stored weight names the type of its result by it.
+  // stored weight gives the type of its result in `dtype`.
   std::optional<size_t> stored_weight = {};
   bool activation = false;  // elementwise on one operand; its name is a choice of linear's `act`
   bool sum = false;         // adds its two operands
@@ -133,7 +133,7 @@ struct Op {
   // can dequantize itself: it then takes the operands of both nodes (passes/fuse.h).
   bool widens = false;
   // An op with `copies` starts a copy of its only operand to the space that attribute `to` names. An op with `waits`
-  // waits until its only operand is complete; its result is a view of it.
+  // waits until its only operand is complete; its result is a view of the operand.
   bool copies = false, waits = false;
   // Non-null: a collective, which runs on the lane comm together with the same node of every other rank. Returns the
   // bytes that this rank sends.
@@ -149,7 +149,6 @@ struct Op {
 
 // The index of an operand in a node with `inputs` operands; for a list, the index of its first tensor. A name that the
 // op does not define is a Bug.
-// define is a Bug.
 size_t slot_of(const Op& op, std::string_view operand, size_t inputs);
 
 // Checks that the node has all required operands and no others, that its attributes are known and of the right

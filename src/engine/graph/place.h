@@ -1,5 +1,5 @@
 // Space: the memory that a value is in. Lane: the queue that runs a node. A device has memory of its own, or is the
-// host (the CPU) itself; then the spaces `device` and `host` are the same memory.
+// host (the CPU) itself. If it is the host, the spaces `device` and `host` are the same memory.
 #pragma once
 
 #include <array>

@@ -5,7 +5,7 @@
 
 namespace hone {
 
-// One rank (process) of the `ranks` ranks that divide something; `rank` is from 0.
+// One rank (process) of the `ranks` ranks that divide something; `rank` counts from 0.
 struct Share {
   int64_t rank = 0, ranks = 1;
   bool alone() const { return ranks <= 1; }

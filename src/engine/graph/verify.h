@@ -1,4 +1,4 @@
-// Checks a program by the rules of SPEC.md. Runs after every pass that changed something.
+// Checks a program by the rules of SPEC.md. Runs after every pass that changed the program.
 #pragma once
 
 #include "engine/graph/graph.h"

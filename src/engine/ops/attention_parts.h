@@ -13,7 +13,7 @@ struct AttentionDims {
   // The number of heads of queries, the number of heads of keys and values, and the size of a head.
   int64_t heads = 1, kv_heads = 1, size = 0, segments = 0;
   int64_t reach = 0;       // operand `bias` has 2 * reach - 1 columns (distances); 0: no bias
-  int64_t first_head = 0;  // head 0 of the node has the dropout mask of this head
+  int64_t first_head = 0;  // head h of the node has the dropout mask of head first_head + h
   // fused: q holds queries, keys and values; k and v are absent. paged: k and v are pages of a KV cache, and operand
   // block_table is present.
   bool fused = false, paged = false;
@@ -38,9 +38,10 @@ struct AttentionParts {
   ValueId q, k, v;
   ValueId scores;             // cap(scale * q k^T) + bias, [H,Tq,Tk]
   ValueId capped = kNoValue;  // tanh(scale * q k^T / softcap), [H,Tq,Tk]; kNoValue: no softcap
-  // i32[Tq*Tk]: the pair's column of the bias; < 0: the pair is not allowed. kNoValue: there is no bias.
+  // i32[Tq*Tk]: for each pair of a query and a key, its column of the bias; < 0: the pair is not allowed. kNoValue:
+  // there is no bias.
   ValueId distances = kNoValue;
-  ValueId allowed;          // bool [H,Tq,Tk]: the segment, causal and the window allow the pair
+  ValueId allowed;          // bool [H,Tq,Tk]: the segments, causal and the window allow the pair
   ValueId keep = kNoValue;  // dropout's mask, bool [H,Tq,Tk]; kNoValue: no dropout
 };
 // Emits the values. Operands that do not fit are a Bug.
@@ -68,14 +69,14 @@ struct KeyShares {
 KeyShares shares_of_keys(Builder& b, ValueId scores, ValueId allowed);
 // Computes KeyShares::p again from the scores and the log-sum-exp that shares_of_keys() returned.
 ValueId shares_again(Builder& b, ValueId scores, ValueId allowed, ValueId lse);
-// Broadcasts x, one number a query [..], over the keys to the shape `pairs` [..,Tk].
+// Broadcasts x [..], one number for each query, over the keys to the shape `pairs` [..,Tk].
 ValueId over_keys(Builder& b, ValueId x, const Shape& pairs);
 
 // Dropout of heads `first` to `first + heads - 1` of an attention that may have more heads.
 struct DropHeads {
   ValueId rng = kNoValue, sample_ids = kNoValue;  // those of ops::attention_dropout_mask()
   double p = 0;                                   // probability of dropping
-  std::string key;                                // names the place, for the random numbers
+  std::string key;                                // names the place in the model, for random keys
   int64_t first = 0, heads = 0;
 };
 // The masks of these heads, bool [heads, Tq, keys]; true: the element is kept.

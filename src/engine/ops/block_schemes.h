@@ -1,7 +1,7 @@
 // Quantization schemes of a matrix [rows, columns]: a payload u8[rows, row_bytes(columns)], and scales, which are
 // either inside the payload or in a tensor of their own.
 //
-//   nf4, fp4  the 4-bit formats of bitsandbytes: two 4-bit codes a byte, the first in the high half; x =
+//   nf4, fp4  the 4-bit formats of bitsandbytes: two 4-bit codes per byte, the first in the high half; x =
 //             code[c] * scale. The matrix, read row by row, has one scale for each 64 elements. NF4 is the
 //             code of QLoRA (arXiv 2305.14314); FP4 has a sign bit, two bits of exponent, one bit of fraction.
 //   dynamic4, linear4  torchao's 4-bit optimizer states (base/core/dynamic_map.h): laid out as nf4, with one scale
@@ -11,7 +11,7 @@
 //             inside. A row is whole blocks of 32 elements, or (_k) of 256 elements, whose groups have scales of 4
 //             to 8 bits. Layouts and formulas: docs/formats/gguf.md. Each x is rounded at most once, in its
 //             sum with a minimum, so f32 arithmetic in any order gives ggml's bits.
-//   mxfp4     the blocks of OCP Microscaling Formats 1.0 in ggml's layout: an exponent and 32 elements E2M1
+//   mxfp4     the blocks of OCP Microscaling Formats 1.0 in ggml's layout: an exponent and 32 elements of type E2M1
 //   f16, bf16  matrices of GGUF files without blocks: a block is one element
 //
 // Schemes without scales inside have scales f32[scale_count]. The scales of nf4 and fp4 may be quantized

@@ -5,7 +5,7 @@
 
 namespace hone {
 
-// A head line, then a line for each op: its name, primitive or composite, whether it has a gradient, its operands,
+// A header line, then a line for each op: its name, primitive or composite, whether it has a gradient, its operands,
 // its attributes, and the operands that results are written over.
 std::string op_catalogue();
 

@@ -7,8 +7,8 @@
 // owners[i] is kEverywhere (fold_units only), every rank has all rows. owners is empty if no tensor has an owner.
 // Attributes first and stride map rank r of the node to rank first + r * stride of the run, so each axis of a
 // mesh of ranks has collectives of its own.
-// Op::cost is zero, because the exchange runs beside the computation. Sums are computed in the order of ranks, x_0 +
-// x_1 + ..., in f32 (f64 for f64), and rounded once.
+// Op::cost is zero, because the exchange runs in parallel with the computation. Sums are computed in the order of
+// ranks, x_0 + x_1 + ..., in f32 (f64 for f64), and rounded once.
 #pragma once
 
 #include "engine/ops/support.h"
@@ -25,7 +25,7 @@ std::vector<AttrSpec> collective_attrs(bool of_rows);
 void set_split(Attrs& attrs, const ops::Split& split);
 
 Share share_of(const NodeView& n);  // the attributes rank and ranks
-// The number in the run of the node's rank `rank`.
+// The number that rank `rank` of the node has in the run.
 int64_t member(const NodeView& n, int64_t rank);
 // The rows of tensor i, which has `rows` rows, on rank `rank` of the node.
 RowRange rank_rows(const NodeView& n, size_t i, int64_t rows, int64_t rank);
@@ -34,7 +34,7 @@ RowRange rank_rows(const NodeView& n, size_t i, int64_t rows, int64_t rank);
 std::vector<int64_t> fold_peers(const NodeView& n);
 
 // Checks the attributes above for the first `tensors` operands: H1203 if they are incomplete or out of range.
-// `everywhere`: owners may have kEverywhere, for scalars too.
+// `everywhere`: owners may contain kEverywhere, for scalars too.
 Status expect_split(const NodeView& n, size_t tensors, bool everywhere = false);
 // Checks that the first `tensors` operands are floats of one element type: else H1203.
 Status expect_bucket(const NodeView& n, size_t tensors);

@@ -13,7 +13,8 @@ Cost cost_of(const NodeView& n);
 // The cost of an elementwise op. FLOPs: flops_per_element for each element of result 0. Bytes: all operands and
 // results.
 Cost elementwise(const NodeView& n, double flops_per_element);
-// A matrix product with `sums` elements in its result, each a sum of `terms` products. Bytes: all operands and results.
+// The cost of a matrix product with `sums` elements in its result, each a sum of `terms` products. Bytes: all operands
+// and results.
 Cost product_cost(const NodeView& n, int64_t sums, int64_t terms);
 Cost free_of_charge(const NodeView& n);  // zero, for views and collectives
 

@@ -9,7 +9,7 @@ struct DisentangledDims {
   int64_t tokens = 0, heads = 1, size = 0, segments = 0;  // size: of a head
   // rows (R): rows of position_keys and of position_queries. row_of has 2 * reach - 1 distances.
   int64_t rows = 0, reach = 0;
-  int64_t first_head = 0;  // head 0 of the node has the dropout mask of this head
+  int64_t first_head = 0;  // head h of the node has the dropout mask of head first_head + h
 };
 
 std::vector<AttrSpec> disentangled_attrs();

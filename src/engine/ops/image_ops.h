@@ -8,7 +8,7 @@
 namespace hone::ops {
 
 // The windows of a convolution or a pool. stride and dilation: {rows, columns}. padding: {top, left, bottom, right}; a
-// convolution reads zeros there, and a maximum ignores it.
+// convolution reads the padding as zeros, and max_pool2d() ignores it.
 struct Windows {
   std::vector<int64_t> stride{1, 1}, padding{0, 0, 0, 0}, dilation{1, 1};
 };
@@ -45,7 +45,7 @@ std::pair<ValueId, ValueId> column_moments(Builder& b, ValueId x, ValueId rows);
 ValueId affine_channels(Builder& b, ValueId x, ValueId scale, ValueId shift = kNoValue);
 // Stochastic depth (Huang et al., arXiv 1603.09382): drops whole images. x [T,C] has B images of T / B rows each. The
 // rows of an image become 0 with probability p, else x / (1 - p). rng i64[2] = {seed, step}, image_ids i64[B]; `key`
-// names the place, so that each place has other random numbers.
+// names the place in the model, so that each place has different random numbers.
 ValueId drop_path(Builder& b, ValueId x, ValueId rng, ValueId image_ids, double p,
                   const std::string& key);
 // Cross-entropy with soft targets: nll[t] = -(the sum over classes of targets[t] log softmax(logits[t])), loss = scale

@@ -41,8 +41,8 @@ Attrs window_attrs_of(const NodeView& n);
 ValueId window_pixels(Builder& b, const WindowDims& d);
 // Gathers x [B,H,W,C] by window_pixels() -> [positions * taps, C]; zeros in the padding.
 ValueId window_rows(Builder& b, ValueId x, ValueId pixels);
-// Divides `sums` over windows [positions,C] by the number of each window's elements: with attribute counts_padding all,
-// else the elements inside the image.
+// Divides `sums` over windows [positions,C] by the number of each window's elements: of all elements if attribute
+// counts_padding is true, else of those inside the image.
 ValueId window_means(Builder& b, const NodeView& n, const WindowDims& d, ValueId pixels,
                      ValueId sums);
 

@@ -12,7 +12,8 @@ Status expect_channels(const NodeView& n, size_t i, const Type& x);
 // Checks that operand i has x's shape and element type. An f32, bf16 or f16 operand may differ in type from x, unless
 // x is f64. Else H1203.
 Status expect_rows_like(const NodeView& n, size_t i, const Type& x);
-// Whether operand 1 (gamma), the first result or one of the operands `rows` has an element type other than x's.
+// Whether an element type differs from x's: of operand 1 (gamma), of the first result, or of an operand whose index is
+// in `rows`.
 bool is_mixed(const NodeView& n, std::initializer_list<size_t> rows);
 // Emits the node's op again with its float operands cast to `w`, without the attributes `as` and `sums`.
 Values emit_wide(Builder& b, const NodeView& n, DType w);

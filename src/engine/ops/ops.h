@@ -100,7 +100,7 @@ TopK top_k(Builder& b, ValueId x, int64_t k);
 //   places [N]           the place of each row
 //   starts [groups + 1]  group g has the places starts[g] to starts[g + 1] - 1
 //   groups [N]           the group at each place
-// each = k: rows k t to k t + k - 1 are k copies of row t of a tensor, as with k experts a token.
+// each = k: rows k t to k t + k - 1 are k copies of row t of a tensor, as with k experts for each token.
 struct Groups {
   ValueId rows, places, starts, groups;
 };
@@ -172,7 +172,7 @@ ValueId rope(Builder& b, ValueId x, ValueId positions, ValueId inv_freq, int64_t
 // gives the segments' numbers of keys.
 struct AttentionInputs {
   ValueId q, k = kNoValue, v = kNoValue, cu_q, cu_k;
-  // rng i64[2] and sample_ids i64[Tq] are for dropout, as of attention_dropout_mask().
+  // rng i64[2] and sample_ids i64[Tq] are for dropout, as in attention_dropout_mask().
   ValueId block_table = kNoValue, rng = kNoValue, sample_ids = kNoValue;
   // [H,2*reach-1]: bias[h, (position of key) - (position of query) + reach - 1] is added to the scaled score. No
   // segment may be longer than reach.
@@ -187,7 +187,7 @@ struct AttentionOptions {
   int64_t heads = 1, kv_heads = 1, window = 0;
   bool causal = true;             // a query sees no later keys
   double scale = 1, dropout = 0;  // scores are scale * q k^T; dropout: the probability of dropping
-  std::string key;                // names the place, for dropout's mask
+  std::string key;                // names the place in the model, for dropout's mask
   double softcap = 0;  // c > 0: scaled scores s become c tanh(s / c) before the bias; 0: off
 };
 struct Attention {
@@ -200,12 +200,12 @@ Attention attention(Builder& b, const AttentionInputs& in, const AttentionOption
 // reach - 1]. No segment may be longer than reach. Results: out [T,H*D], lse [H,T].
 struct DisentangledInputs {
   ValueId q, k, v, position_keys = kNoValue, position_queries = kNoValue, row_of, cu;
-  ValueId rng = kNoValue, sample_ids = kNoValue;  // for dropout, as of attention_dropout_mask()
+  ValueId rng = kNoValue, sample_ids = kNoValue;  // for dropout, as in attention_dropout_mask()
 };
 struct DisentangledOptions {
   int64_t heads = 1;
   double scale = 1, dropout = 0;  // dropout: the probability of dropping
-  std::string key;                // names the place, for dropout's mask
+  std::string key;                // names the place in the model, for dropout's mask
 };
 Attention disentangled_attention(Builder& b, const DisentangledInputs& in,
                                  const DisentangledOptions& o);
@@ -268,7 +268,7 @@ struct UpdateLists {
   Values p, g, states;
   // lr f64[], step i64[] (1 for the first), g_scale f64[] (each gradient is multiplied by it).
   ValueId lr = kNoValue, step = kNoValue, g_scale = kNoValue;
-  std::vector<int64_t> decay;  // 0 or 1 for each tensor: weight_decay applies if 1; empty: to all
+  std::vector<int64_t> decay;  // 0 or 1 for each tensor; 1: weight_decay applies; empty: to all
   // A key for each tensor's random numbers, for optimizers that draw some; else empty.
   std::vector<int64_t> keys = {};
   // A key for each tensor: p' in bf16 is rounded stochastically; empty: to nearest.

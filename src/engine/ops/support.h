@@ -34,11 +34,11 @@ Result<Type> type_attrs(const NodeView& n);
 
 // The result has the type of operand 0, which must be a float; else H1203.
 Result<Types> same_as_first(const NodeView& n);
-// The result has the type of operands 0 and 1, which must have one dtype and one shape, but a scalar is broadcast to
-// the other's shape; else H1203.
+// The result has the type of operands 0 and 1. Their dtypes must be equal. Their shapes must be equal too, unless one
+// operand is a scalar, which is broadcast to the other's shape. Else H1203.
 Result<Types> same_as_both(const NodeView& n);
 // The type to which a product rounds its operands before it multiplies them, by its attribute bf16 or f16; f32 if
-// neither is set. An operand that has this type already counts as f32, and so does the result.
+// neither is set. If an operand already has this type, product_type() takes it for f32.
 DType rounded_to(const NodeView& n);
 std::vector<AttrSpec> with_rounding(std::vector<AttrSpec> attrs);  // adds attributes bf16 and f16
 void set_rounding(Attrs& attrs, DType to);                         // sets one of them; f32: none
@@ -76,8 +76,8 @@ ValueId cap_scores(Builder& b, ValueId scores, double softcap, ValueId* tangent 
 // wide() of its type. made[0] is summed after it is rounded.
 Values with_row_sums(Builder& b, const NodeView& n, Values made);
 // The gradient of an operand that an elementwise op broadcasts. `d` is the gradient of the op's result; if the operand
-// is a scalar, its elements are summed.
+// is a scalar, the elements of `d` are summed.
 ValueId fit(Builder& b, ValueId d, const Type& operand);
-bool is_constant(const Builder& b, ValueId v, double value);  // v is the result of constant(value)
+bool is_constant(const Builder& b, ValueId v, double value);  // whether v is constant(value)
 
 }  // namespace hone

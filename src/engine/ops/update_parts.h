@@ -14,7 +14,7 @@
 //
 // An op that updates each element independently (elementwise_update_op) has more attributes:
 //   rows=[first, end]    count is 1. Only rows [first, end) of the tensor's first axis are updated, and the states
-//                        have only these rows. The other rows of p' are p's.
+//                        have only these rows. The other rows of p' equal p's.
 //   round_keys=[k, ...]  a key for each tensor: p' in bf16 is rounded stochastically (round_stochastic.cc), as by
 //                        torchao's AdamW with bf16_stochastic_round. Empty: p' is rounded to nearest.
 // An op whose states also have p's type (copied_update_op) has three more:
@@ -44,7 +44,7 @@ std::vector<int64_t> halved_tensors(const NodeView& n);
 double weight_decay_of(const NodeView& n, size_t i);
 // The types of states that are quantized to 8 bits (quantize_dynamic.cc), for `moments` moments: codes of moment 0 for
 // all tensors, absmax of moment 0 for all tensors, codes of moment 1 for all tensors, and so on. Codes are u8 of the
-// shape of the updated part. absmax has one number for each kDynamicBlock elements, in wide() of p's type.
+// shape of the updated part. absmax has one number for each kDynamicBlock elements: f64 if p is f64, else f32.
 Types states_8bit(const NodeView& n, size_t moments);
 // The definition of an optimizer op, without a gradient. `attrs` are the optimizer's own attributes; count, decay and
 // weight_decay are added.

@@ -10,9 +10,9 @@
 // If several nodes read a parameter (tied weights), their contributions are added in the order in which the backward
 // pass reaches the nodes. If `kept` is bf16 or f16, gradients of parameters with two or more dimensions have that type:
 // each contribution is computed in f32, added in f32 to the sum so far, and the result is rounded, as PyTorch's
-// autocast rounds the gradient of a product's weight. Parameters in `in_bf16` are still f32 here; their gradients have
-// type `kept`, vectors too. Run the pass once, after fuse_forward (passes/fuse.h), because fused ops have gradients of
-// their own. A program without a scalar output "loss" is a Bug.
+// autocast rounds the gradient of a product's weight. Parameters in `in_bf16` are still f32 when this pass runs. All
+// their gradients have type `kept`, those of vectors too. Run the pass once, after fuse_forward (passes/fuse.h),
+// because fused ops have gradients of their own. A program without a scalar output "loss" is a Bug.
 #pragma once
 
 #include <set>

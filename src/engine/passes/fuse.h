@@ -1,4 +1,4 @@
-// fuse: replaces two nodes, of which one reads the other, by one node.
+// fuse: replaces two nodes, of which one reads the other's result, by one node.
 //
 //   fuse_forward (run it before differentiate)
 //     linear(x, dequantize(q, s))    -> linear {scheme} of q and s: no f32 copy of the weight

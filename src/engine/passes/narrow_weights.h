@@ -6,9 +6,9 @@
 //   %7 = layer_norm(%5, %gamma)                   %c : f32[N] = cast(%gamma),  %7 = layer_norm(%5, %c)
 //
 // Products that round their operands to bf16, and ops that can read a bf16 weight (Op::stored_weight), read the
-// parameter directly. An embedding converts the rows that it looks up to f32. Other readers, which read vectors, get a
-// cast to f32. Run it after differentiate and before the update is added. All programs of a run must get the same
-// `weights`.
+// parameter directly. An embedding converts the rows that it looks up to f32. All other readers read only vectors and
+// get them through a cast to f32. Run the pass after differentiate and before the update is added. All programs of a
+// run must get the same `weights`.
 #pragma once
 
 #include <set>

@@ -1,18 +1,18 @@
 // offload: moves values to the host's memory or to disk while no node on the device reads them.
 //
-//   %9 = adamw(.., %m, ..)   ->   %20 = copy(%m) {to="device"}      placed one stay earlier
+//   %9 = adamw(.., %m, ..)   ->   %20 = copy(%m) {to="device"}      placed one stay (see below) earlier
 //                                 %21 = wait(%20)
 //                                 %9  = adamw(.., %21, ..)
 //   next %m = %9                  %22 = copy(%9) {to="disk"}
 //                                 %23 = wait(%22)                   placed two stays later
 //                                 next %m = %23
 //
-// A stay is a group of nodes that use a value, with at most kStayGap other nodes between two of them; the value
-// is on the device during the stay. An offloaded state has a home other than the device and is copied to the device for
+// A stay is a sequence of nodes that use a value, each at most kStayGap nodes after the one before. The value is on the
+// device during the stay. An offloaded state has a home other than the device and is copied to the device for
 // each stay. Gradients and activations are not states: they are made on the device, are copied away after
 // their first stay, and are copied back for the next one. A copy to the device starts at most kStayGap nodes before the
-// stay; the copy of an optimizer's states starts while the update before theirs runs. So the states of at most three
-// updates are on the device. (An update is one node for each 64 MiB of weights.)
+// stay. The copy of an update's optimizer states starts while the previous update runs. So the optimizer states of at
+// most three updates are on the device. (An update is one node for each 64 MiB of weights.)
 // Placement: no value changes. Passes that move nodes must run before this one.
 // If the optimizer's states are on the host and the host has kernels (HostLane), the host runs the update instead
 // (offload_host.h). States on disk are always copied to the device: see docs/design/host-update.md.
@@ -27,7 +27,7 @@ namespace hone {
 
 inline constexpr int kStayGap = 16;  // nodes
 
-// The space of each kind of value between its stays. Space::device: it is not offloaded.
+// The space of each kind of value between its stays. Space::device: the kind is not offloaded.
 struct Offload {
   Space moments = Space::device;  // all states of the optimizer
   // Weights. If products read copies of weights (compute_copies), `params` is the space of the copies and `masters`
@@ -38,10 +38,11 @@ struct Offload {
   Space activations = Space::device;  // activations that the backward pass reads
   // Weights, gradients and activations with fewer elements stay on the device (ZeRO's persistence threshold).
   int64_t least_elements = 100'000;
-  // The homes of single states, by name, which replace the space of their kind. For states that do not fit in the
-  // host's memory. All programs of a run must get the same map.
+  // The homes of single states by name, for states that do not fit in the host's memory. Such a home replaces the space
+  // of the state's kind, if that kind is offloaded. All programs of a run must get the same map.
   std::map<std::string, Space> homes = {};
-  // The device's lane host_compute. Unless it is none, the host runs the updates whose moments are in its memory.
+  // The device's lane host_compute. Unless this is HostLane::none, the host runs the updates whose moments are in the
+  // host's memory.
   HostLane host_lane = HostLane::none;
 
   // Whether any kind of value is offloaded.
@@ -49,9 +50,9 @@ struct Offload {
     return masters != Space::device || moments != Space::device || params != Space::device ||
            gradients != Space::device || activations != Space::device;
   }
-  // A value for `masters` that puts the f32 weights in the space of the moments, if these are offloaded.
+  // A value for `masters`: the space of the moments if the moments are offloaded, else `params`.
   Space beside_moments() const { return moments != Space::device ? moments : params; }
-  // The home that the pass gives the state; `type`: of the state.
+  // The home that the pass gives the state; `type`: the state's type.
   Space home(const State& state, const Type& type) const;
 };
 

@@ -11,10 +11,10 @@
 //   %23 = wait(%15)  ...
 //   %24, %25, %26 = adamw(%23, ..) lane host_compute          update k - 1
 //
-// If products read a copy of the weight in bf16 or f16 (compute_copies), the host rounds the new weight, and this copy
-// is sent to the device instead of the weight.
+// If products read a copy of the weight in bf16 or f16 (compute_copies), the host rounds the new weight, and the
+// rounded weight is copied to the device instead of the f32 weight.
 //
-// HostLane::one_place: the device's memory is the host's, so the kernel reads and writes its operands in place. Only
+// HostLane::one_place: the device uses the host's memory, so the kernel reads and writes its operands in place. Only
 // results that are not written over an operand are copied.
 // The method is that of J. Ren et al., "ZeRO-Offload: Democratizing Billion-Scale Model Training", 2021.
 #pragma once
@@ -30,20 +30,20 @@ class HostUpdates {
  public:
   HostUpdates(Program& p, Builder& b, HostLane lane) : p_(p), b_(b), lane_(lane) {}
 
-  // Adds the next update node. Its operands are on the device, on the host, or results of updates added before.
+  // Adds the next update node. Its operands are on the device, on the host, or are results of updates added before.
   // `after`: nodes that make states from the update's results alone, such as casts of weights to bf16.
   void add(Node n, std::vector<Node> after = {});
   // Whether the value is a result of an added node.
   bool makes(ValueId v) const { return made_.contains(v); }
-  // Emits what the compute lane needs to read result `v` of an update, and returns the value to read.
+  // Emits the nodes that the compute lane needs to read result `v` of an update, and returns the value to read.
   ValueId on_device(ValueId v);
-  // Emits the rest of all updates, and sets State::next of their states.
+  // Emits the remaining nodes of all updates, and sets State::next of their states.
   void finish();
 
  private:
   struct Made {
     int32_t state = -1;         // index of the state whose new version the result is; -1: none
-    ValueId waited = kNoValue;  // the wait for the update, in the space in which it was computed
+    ValueId waited = kNoValue;  // the result of the wait for the update, in the space in which the update ran
     // The copy of the result to the state's home, and the wait for this copy.
     ValueId back = kNoValue, home = kNoValue;
   };

@@ -11,7 +11,7 @@
 namespace hone {
 
 enum class PassKind {
-  // May change the rounding of results. Its choices depend on shapes only. It runs before all placement passes.
+  // May change the rounding of results. The pass's choices depend on shapes only. It runs before all placement passes.
   numeric,
   placement,  // may only duplicate, move or alias values; never changes a bit of a result
 };

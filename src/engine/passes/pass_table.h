@@ -7,8 +7,8 @@
 
 namespace hone {
 
-// A line for each pass: whether it changed the program, the number of nodes after it, and its time in milliseconds.
-// `built`: the program before the passes, for the first line.
+// The first line describes `built`, the program before the passes. The other lines describe one pass each: whether it
+// changed the program, the number of nodes after it, and its time in milliseconds.
 std::string pass_table(const Program& built, const std::vector<PassRecord>& records);
 
 }  // namespace hone

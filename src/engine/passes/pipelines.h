@@ -29,7 +29,7 @@ struct TrainPasses {
   // The type of gradients that wait for the update or are summed over micro-batches (differentiate.h): f32, bf16 or
   // f16.
   DType gradients = DType::f32;
-  // True: activations that are too large for `stored` are kept as its largest value instead of an infinity.
+  // True: activations that are too large for type `stored` become the type's largest value instead of an infinity.
   bool saturate = false;
   // Names of weights of which products read a 16-bit copy (compute_copies.h); empty: none.
   std::set<std::string> copies = {};
@@ -44,7 +44,7 @@ struct TrainPasses {
     if (!resident_copies) return Copies::apart;
     return halves && copies_as() == DType::bf16 ? Copies::halves : Copies::resident;
   }
-  // True: the device gains from values in 16 bits (DeviceSpec::keeps_narrow). A CPU does not: its kernels compute in
+  // True: the device is faster with values in 16 bits (DeviceSpec::keeps_narrow). A CPU is not: its kernels compute in
   // f32, and casts cost more time than moving fewer bytes saves.
   bool keeps_narrow = false;
   // Whether narrow_values (narrow_values.h) runs.
@@ -61,14 +61,14 @@ struct TrainPasses {
   Sharding sharding = {};
   // Tensor parallelism (tensor_split.h).
   TensorSplit tensor = {};
-  // The data-parallel axis of a mesh of ranks. Passes number the ranks of the axis 0, 1, ...; the last passes
-  // change their collectives so that rank i of the axis is rank first + i * stride of the run. ranks: the number of
-  // ranks of the axis; 0: the axis is all ranks of the run.
+  // The data-parallel axis of a mesh of ranks. Passes number the ranks of the axis 0, 1, ...; a last pass changes the
+  // collectives so that rank i of the axis is rank first + i * stride of the run. ranks: the number of ranks of the
+  // axis; 0: the axis is all ranks of the run.
   struct Axis {
     int64_t ranks = 0, first = 0, stride = 1;
   };
   Axis data = {};
-  // Ranks with equal values that divide the rows of products (divide_rows.h).
+  // Ranks that hold equal values and divide the rows of products among themselves (divide_rows.h).
   RowDivision division = {};
   // Ranks over which batch norms compute their statistics (sync_batch_norms.h); default: this rank alone.
   Share sync = {};
@@ -78,13 +78,13 @@ struct TrainPasses {
 // "grad.<parameter>" and writes new versions of the parameters and of the optimizer's states.
 std::vector<Pass> step_pipeline(std::function<Result<bool>(Program&)> update,
                                 const TrainPasses& how = {});
-// The forward and backward pass of one micro-batch, whose gradients are states "grad.<parameter>". `accumulate` true:
+// The forward and backward pass of one micro-batch. The gradients are states "grad.<parameter>". `accumulate` true:
 // gradients are added to the states' old values; false: they replace the old values. `share`, if given: a pass for
-// data-parallel ranks. It removes the outputs "grad.<parameter>", exchanges the gradients, and writes or adds to the
-// states; accumulate then has no effect.
+// data-parallel ranks. It removes the outputs "grad.<parameter>", exchanges the gradients, and writes them to the
+// states or adds them; `accumulate` then has no effect.
 std::vector<Pass> train_pipeline(bool accumulate, const TrainPasses& how = {},
                                  std::function<Result<bool>(Program&)> share = {});
-// A program that only updates parameters from gradients that are states.
+// A program that only updates parameters. It reads the gradients from states.
 std::vector<Pass> update_pipeline(const TrainPasses& how = {});
 // A program without gradients, for evaluation and generation.
 std::vector<Pass> forward_pipeline(WeightStorage weights = WeightStorage::f32,

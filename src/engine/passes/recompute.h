@@ -10,7 +10,7 @@
 // A value is recomputed at most once. The operands of its node are in memory or are recomputed too. If a node applies
 // an activation and keeps the activation's operand (save_pre), the activation alone may be recomputed.
 //
-// The pass recomputes the values that cost the least time for each byte that they free at the peak, by the cost model,
+// By the cost model, the pass recomputes the values that cost the least time for each byte that they free at the peak,
 // until the program is as small as requested. (The idea is that of T. Chen et al., "Training Deep Nets with Sublinear
 // Memory Cost", 2016, and A. Jain et al., "Checkmate", 2020, but without their solvers.) Placement: no value changes.
 // The choice depends on the program and on `speeds` only.
@@ -31,8 +31,8 @@ struct Recompute {
   // The share (0 to 1) of the activations' bytes that may be kept when the backward pass begins. Values whose
   // recomputation would raise the peak are kept anyway.
   double share = 1;
-  // The most bytes that may be alive at one node, including gradients that are states. The pass does what it can; more
-  // bytes stay alive if no further value can be recomputed.
+  // The most bytes that may be alive at one node, including gradients that are states. The peak stays above this number
+  // if no further value can be recomputed.
   int64_t bytes = std::numeric_limits<int64_t>::max();
   Speeds speeds = kTypicalCpu;
 

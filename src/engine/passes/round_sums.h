@@ -5,7 +5,7 @@
 //   %6 : bf16[V,C] = cast(%5)
 //
 // Rows are still summed in f32 and rounded once, so the bits are the same. The node then reads and writes only the rows
-// that something is added to, instead of the whole table. Run it after store_activations, before placement passes.
+// to which a row is added, instead of the whole table. Run the pass after store_activations, before placement passes.
 #pragma once
 
 #include "engine/graph/graph.h"

@@ -2,7 +2,7 @@
 // used, and freed afterwards (ZeRO stage 3).
 //
 //   state "w" %w : f32[R,C]            state "w[b:e]" %w : f32[e-b,C] {shard_of="w", rows=[b,R,b,e]}
-//   %5 = linear(%4, %w)           ->   %6 = all_gather(%w) {rows=[R]} lane comm     one stay earlier
+//   %5 = linear(%4, %w)           ->   %6 = all_gather(%w) {rows=[R]} lane comm     one stay (see below) earlier
 //   ...                                %7 = wait(%6)
 //   %8 = slice(%w) {begin=b, end=e}    %5 = linear(%4, %7)
 //   %9 = adamw(%8, ..)                 %9 = adamw(%w, ..)
@@ -12,11 +12,11 @@
 // In the new state, shard_of="w" and rows=[b,R,b,e] mean: the state's rows begin at row b of the R rows of w, and all
 // states of this program together hold the rows b to e - 1 of w (ShardSpec).
 //
-// A stay is a group of nodes that use the weight, with at most kStayGap (offload.h) other nodes between two of them.
-// Nodes of the update do not count. The weight is gathered for each stay. Weights whose stays begin within
+// A stay is a sequence of nodes that use the weight, each at most kStayGap (offload.h) nodes after the one before.
+// Nodes of the update are not in stays. The weight is gathered for each stay. Weights whose stays begin within
 // kStayGap nodes are gathered together, up to kGatherBytes, while the nodes of the stay before run. Placement: no value
-// changes. All programs of a run must get the same Sharding. They cannot have compute_copies, which would read all rows
-// of a weight's new version. Run it after recompute and schedule.
+// changes. All programs of a run must get the same Sharding. Do not run compute_copies on these programs: it would read
+// all rows of a weight's new version. Run this pass after recompute and schedule.
 #pragma once
 
 #include <map>
@@ -27,15 +27,15 @@
 
 namespace hone {
 
-inline constexpr int64_t kGatherBytes = int64_t{64} << 20;  // of weights that are gathered together
+inline constexpr int64_t kGatherBytes = int64_t{64} << 20;  // the most bytes of weights gathered together
 
 struct Sharding {
   Share share = {};
   // Weights with fewer elements stay whole on each rank (ZeRO's persistence threshold). So do weights with fewer units
-  // than ranks.
+  // (see `units`) than ranks.
   int64_t least_elements = 0;
   std::set<std::string> whole = {};           // names of further weights that stay whole
-  std::map<std::string, int64_t> units = {};  // by weight: how many rows stay together; else 1
+  std::map<std::string, int64_t> units = {};  // by weight: rows of a unit, which stays on one rank; default 1
   bool any() const { return !share.alone(); }
   // Whether the rows of the state, a weight of this type, are divided.
   bool shards(const State& state, const Type& type) const;

@@ -1,4 +1,4 @@
-// simplify: removes nodes and results that are not needed; values stay equal bit for bit:
+// simplify: removes nodes and results that are not needed. The remaining values stay equal, bit for bit. It removes:
 //   dead nodes, whose results nothing uses
 //   repeated nodes with equal op, operands and attributes, except clones
 //   x * 1, x + -0 (integers: x + 0), and views that have the type of their operand

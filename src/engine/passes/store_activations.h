@@ -1,4 +1,5 @@
-// store_activations: values of the forward pass that the backward pass reads are kept in bf16 or f16 until then.
+// store_activations: values of the forward pass that the backward pass reads are kept in bf16 or f16 between the two
+// passes.
 //
 //   %5 : f32[T,C] = linear(%4, ..)            %5 : f32[T,C] = linear(%4, ..)
 //   ...                                       %6 : bf16[T,C] = cast(%5)
@@ -7,13 +8,13 @@
 //                                             %30 = matmul(%40, %29)
 //
 // A product that rounds its operands to this type reads %6 directly, without the cast to f32. Products of the forward
-// pass do so too, and compute the same bits; only the head, and products of programs with `saturate`, read the f32
-// value there.
+// pass do so too, and compute the same bits. There are two exceptions in the forward pass: the head, and products if
+// `saturate` is true, read the f32 value.
 //
-// Other nodes of the forward pass read the f32 values. An exception are nodes that return statistics for the backward
-// pass (the log-sum-exp of attention, the mean of a norm): they read the rounded value, so that both passes see the
-// same input. Statistics, vectors, and gradients that are computed with the loss stay f32. Run it after differentiate
-// and the passes that fuse nodes, before placement passes.
+// Other nodes of the forward pass read the f32 values. The exception is a node that returns statistics for the backward
+// pass (the log-sum-exp of attention, the mean of a norm): it reads the rounded value, so that both passes see the
+// same input. Statistics, vectors, and gradients that are computed with the loss stay f32. Run the pass after
+// differentiate and the passes that fuse nodes, before placement passes.
 //
 // PyTorch's autocast keeps most activations in 16 bits too: Micikevicius et al., "Mixed Precision Training", ICLR 2018.
 #pragma once

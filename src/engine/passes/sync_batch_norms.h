@@ -9,10 +9,10 @@
 //
 // `count` is the number of rows of all ranks.
 //
-// Means and variances of the ranks are joined in the order of ranks (T. Chan, G. Golub, R. LeVeque, "Updating Formulae
-// and a Pairwise Algorithm for Computing Sample Variances", 1979). Gradients of weights are still sums over this rank's
-// rows. A cast of a batch norm's operand `rows` to f32 becomes the sum of `rows` over all ranks. Run it on every rank,
-// after differentiate.
+// Means and variances of the ranks are combined in the order of ranks (T. Chan, G. Golub, R. LeVeque, "Updating
+// Formulae and a Pairwise Algorithm for Computing Sample Variances", 1979). Gradients of weights are still sums over
+// this rank's rows. A batch norm may have an operand `rows`, the number of its rows. A cast of `rows` to f32 becomes
+// the sum of `rows` over all ranks. Run the pass on every rank, after differentiate.
 #pragma once
 
 #include "engine/graph/graph.h"

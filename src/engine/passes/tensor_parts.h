@@ -35,7 +35,7 @@ bool is_attention(const Node& n);
 bool is_linear_layer(const Node& n);
 // Whether the node takes some columns of each head: a slice of axis 2 of a value of three dimensions.
 bool is_slice_of_heads(const Program& p, const Node& n);
-// H1101 with the text `what`, at the node's scope.
+// Makes the error H1101 with the text `what`, at the node's scope.
 Error undivided(const Node& n, std::string what);
 
 inline size_t slot_at(ValueId v) { return static_cast<size_t>(v); }

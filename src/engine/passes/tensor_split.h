@@ -7,14 +7,15 @@
 //                                       %7 = linear(%6, %w_o)           w_o: this rank's rows
 //                                       %8 = wait(all_reduce(%7)) + b
 //
-// The pass recognizes layers by their dataflow. An attention layer: products whose results attention reads as queries,
-// keys and values, and the product that reads its result. A feed-forward layer: a product that reads an activation,
-// whose operands are products. Language-model heads and word embeddings are divided by words (vocabulary_split.h).
-// Norms, other embeddings and losses are whole on every rank. Products whose weight is not found are whole too,
-// and their results are sliced. The ranks' partial products are added in the order of ranks. Dropout masks are equal to
-// those of a run with one rank.
+// The pass recognizes layers by their dataflow. An attention layer: the products whose results attention reads as
+// queries, keys and values, and the product that reads the attention's result. A feed-forward layer: a product that
+// reads the result of an activation, and the products whose results the activation reads. Language-model heads and word
+// embeddings are divided by words (vocabulary_split.h).
+// Norms, other embeddings and losses are whole on every rank. If a product of a layer cannot be divided, for example
+// because its weight is not a parameter, every rank computes it as a whole and slices its result. The ranks' partial
+// products are added in the order of ranks. Dropout masks are equal to those of a run with one rank.
 //
-// Run it first, before differentiate. States of divided weights then have the types of their parts.
+// Run the pass first, before differentiate. Afterwards the states of divided weights have the types of their parts.
 #pragma once
 
 #include <map>
@@ -41,8 +42,8 @@ Result<TensorSplit> find_tensor_split(const Program& forward, const Share& share
 // divides a weight in a way that differs from `how`, or it reads a divided weight as a whole.
 Result<bool> tensor_split(Program& p, const TensorSplit& how);
 
-// Removes sum_gradient nodes, which have done their work after differentiate. They mark where the gradients of the
-// ranks must be added.
+// Removes sum_gradient nodes, which mark where the gradients of the ranks must be added. Run it after differentiate,
+// which no longer needs them.
 Result<bool> drop_sum_gradients(Program& p);
 
 }  // namespace hone

@@ -2,13 +2,13 @@
 // embedding and of the head (M. Shoeybi et al., "Megatron-LM", arXiv 1909.08053, section 3).
 //
 //   %5 = embedding(%table, %ids)    ->  each rank looks up its words, with zeros for the others; the results are added
-//   %9 = linear_cross_entropy(..)   ->  each rank computes, for each token, the log-sum-exp of its logits. The ranks
-//                                       exchange these and the logits of labels, never all logits.
+//   %9 = linear_cross_entropy(..)   ->  each rank computes, for each token, the log-sum-exp of the logits of its words.
+//                                       The ranks exchange these numbers and the logits of labels, never all logits.
 //
-// Each rank runs linear_cross_entropy over its rows, with a local label: the token's label, or row 0 if another rank
-// has the label. Its log-sum-exp is nll + z, where z is the logit of the local label, a product with one row. So the
-// fused kernel, which never holds all logits, can still be used, and so can its gradient: the gradient of z cancels the
-// one-hot term of row 0.
+// Each rank runs linear_cross_entropy over its rows, with a local label for each token: the token's label, or row 0 if
+// another rank has the label. The log-sum-exp of the rank's logits is nll + z, where z is the logit of the local label:
+// the product of x with one row. So the fused kernel, which never holds all logits, can still be used, and so can its
+// gradient: the gradient of z cancels the one-hot term of row 0.
 #pragma once
 
 #include <set>

@@ -35,7 +35,7 @@ Buffers share_storage(const Program& p);
 bool is_view(const Program& p, const Node& n);
 
 // The index of result v in n.out; n.out.size() if v is not a result. Takes constant time if the results have
-// consecutive ids, because an update has thousands of results.
+// consecutive ids. An update has thousands of results.
 size_t result_index(const Node& n, ValueId v);
 
 }  // namespace hone

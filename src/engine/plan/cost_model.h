@@ -10,7 +10,7 @@ class OpSpeeds;
 
 // The speeds of a device. 0: unknown; work of an unknown speed then takes no time.
 struct Speeds {
-  // FLOPs a second of a large matrix product whose operands are (or are rounded to) f32, bf16 and f16.
+  // FLOPs a second of a large matrix product. The operands have, or are rounded to, the type in the member's name.
   double f32_flops = 0, bf16_flops = 0, f16_flops = 0;
   double bytes_per_second = 0;  // bytes read and written in the device's memory
   // Bytes a second that are copied in one direction.
@@ -19,7 +19,6 @@ struct Speeds {
   double disk_read_bytes_per_second = 0, disk_write_bytes_per_second = 0;
   // Bytes a second that kernels on the lane host_compute read and write in the host's memory. 0: such a kernel has the
   // speed of the device.
-  // of the device.
   double host_memory_bytes_per_second = 0;
   // Collectives: the bytes that a rank sends a second, and the seconds before a collective starts to send.
   double link_bytes_per_second = 0, link_seconds = 0;
@@ -29,8 +28,8 @@ struct Speeds {
   const OpSpeeds* ops = nullptr;
 };
 
-// Speeds to compare nodes by if the device's speeds are unknown. On a typical CPU ten operations take as long as moving
-// a byte, and a disk is far slower.
+// Speeds with which nodes are compared if the device's speeds are unknown. On a typical CPU ten operations take as long
+// as moving a byte, and a disk is far slower.
 inline constexpr Speeds kTypicalCpu{.f32_flops = 1e11,
                                     .bf16_flops = 1e11,
                                     .f16_flops = 1e11,
@@ -49,8 +48,9 @@ double seconds_of(const Program& p, const Speeds& speeds);
 int64_t traffic_of(const Program& p);
 
 // The time of a program whose copies, collectives and host kernels run in parallel with the device's kernels. Each lane
-// does its work in order. Work of another lane starts when the compute lane has reached its node; at a wait the compute
-// lane waits for it. All collectives use one link (link_bytes_per_second); link_time.h has two kinds of links.
+// runs its nodes in order. A node of another lane starts when the compute lane has reached the node and the other lane
+// is free; at a wait the compute lane waits for that node. All collectives use one link (link_bytes_per_second);
+// link_time.h has two kinds of links.
 double run_seconds(const Program& p, const Speeds& speeds);
 
 }  // namespace hone

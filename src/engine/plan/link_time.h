@@ -6,15 +6,13 @@
 
 namespace hone {
 
-// The speeds of a rank's links. A speed of 0 is unknown: its traffic then takes no time. The members ..._seconds are in
-// seconds.
+// The speeds of a rank's links. A speed of 0 is unknown: traffic on this link then takes no time.
 struct LinkSpeeds {
   double near_bytes_per_second = 0;  // bytes that a rank sends to the other ranks of its machine
   double far_bytes_per_second = 0;   // bytes that a rank sends to ranks of other machines
   // near_seconds, far_seconds: the latency of each round. If a collective sends bytes to another machine, each of its
   // rounds takes the larger of far_seconds and near_seconds; else each round takes near_seconds. message_seconds: a
   // rank's time for each message that it sends, in addition.
-  // to other machines. message_seconds: a rank's time for each message that it sends.
   double near_seconds = 0, far_seconds = 0, message_seconds = 0;
   // The number of ranks on each machine, which have consecutive numbers; 0: all ranks are on one machine.
   int64_t near_ranks = 0;
@@ -22,7 +20,8 @@ struct LinkSpeeds {
 
 // The traffic of one rank.
 struct LinkTraffic {
-  // near_bytes: bytes that it sends to ranks of its machine. far_bytes: bytes that it sends to ranks of other machines.
+  // near_bytes: bytes that the rank sends to other ranks of its machine. far_bytes: bytes that it sends to ranks of
+  // other machines.
   double near_bytes = 0, far_bytes = 0;
   double rounds = 0, messages = 0;  // numbers of rounds and of sent messages
   LinkTraffic& operator+=(const LinkTraffic& other);
@@ -35,8 +34,8 @@ LinkTraffic link_traffic_of(const NodeView& collective, int64_t near_ranks);
 LinkTraffic link_traffic_of(const Program& p, int64_t near_ranks);
 
 // The time of the traffic in seconds: the latency of its rounds, plus the time of its messages, plus the longer of the
-// times of near and far bytes, which travel at the same time. If the traffic has far bytes, all its rounds have the
-// latency of far rounds.
+// times of near and far bytes, which travel at the same time. If the traffic has far bytes, each of its rounds takes
+// the larger of far_seconds and near_seconds.
 double seconds_of(const LinkTraffic& traffic, const LinkSpeeds& links);
 
 // run_seconds() of cost_model.h, with the time of collectives by `links` instead of by Speeds.

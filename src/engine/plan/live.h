@@ -14,8 +14,8 @@ class LiveBytes {
   // Starts with 0 bytes at each of the nodes 0 to `nodes` - 1.
   explicit LiveBytes(int32_t nodes);
 
-  // Adds `bytes` (negative: subtracts) at each of the nodes first to last, inclusive. If last < first, at none. Indices
-  // outside of the program are ignored.
+  // Adds `bytes` (negative: subtracts) at each of the nodes first to last, inclusive. Does nothing if last < first.
+  // Indices outside of the program are ignored.
   void add(int32_t first, int32_t last, int64_t bytes);
 
   int64_t at(int32_t node) const;            // the bytes at a node; an index out of range is a Bug
@@ -26,7 +26,7 @@ class LiveBytes {
   int32_t nodes_, leaves_;
   // For each node of the tree: the bytes that are added to all leaves below it.
   std::vector<int64_t> all_;
-  // For each node of the tree: the most bytes of a leaf below it, counting all_ of this node and of those below it.
+  // For each node of the tree: the most bytes of a leaf below it, counting all_ of this node and of the nodes below it.
   std::vector<int64_t> most_;
 };
 

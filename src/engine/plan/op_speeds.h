@@ -9,15 +9,15 @@
 
 namespace hone {
 
-// A node whose operands and results have at most kNearBytes bytes reads and writes caches. From kFarBytes on it reads
-// and writes memory. Between the two, the time of a byte grows with the logarithm of the number of bytes.
+// A node whose operands and results have at most kNearBytes bytes reads and writes caches. A node with kFarBytes or
+// more reads and writes memory. Between the two, the time of a byte grows with the logarithm of the number of bytes.
 inline constexpr double kNearBytes = 4 << 20, kFarBytes = 64 << 20;
 
 // The speed of one kind of node, in seconds for each FLOP and each byte that the op's Cost counts.
 struct KindSpeed {
   double flop_s = 0;
   double near_byte_s = 0, far_byte_s = 0;  // near: a byte in the caches; far: a byte in memory
-  double seconds(const Cost& cost) const;  // the sum of the time of its FLOPs and of its bytes
+  double seconds(const Cost& cost) const;  // the time of the cost's FLOPs plus the time of its bytes
 };
 
 class OpSpeeds {
@@ -31,8 +31,8 @@ class OpSpeeds {
   const KindSpeed* find(const std::string& kind) const;  // null: the kind is not measured
   bool empty() const { return of_.empty(); }
 
-  // The time of a node. A kind that is not measured has the speed of a similar one: a product that of matmul.nn, any
-  // other node that of add. 0 if these are not measured either.
+  // The time of a node. A kind that is not measured has the speed of a similar kind: for a product matmul.nn (or
+  // matmul.nn.bf16), for any other node add. 0 if these kinds are not measured either.
   double seconds_of(const NodeView& n) const;
 
   // Writes {"gelu": [flop_s, near_byte_s, far_byte_s], ...}.

@@ -1,9 +1,10 @@
 // The exact memory plan of a run: the place of each value of each program, before memory is allocated.
 //
-// Each space (device, host, disk) has one arena. The arena starts with the states that live as long as the run. After
-// them come the states of the running program's StatePhase, then the program's transients (all other values and
-// scratch). A state's new version is at the place of the old version. Views and in-place results are at the place of
-// their operand. Other values share memory if they are alive at different times. The plan changes no program.
+// Each space (device, host, disk) has one arena, a contiguous range of bytes. It starts with the states that live as
+// long as the run. After them come the states of the running program's StatePhase, then the program's transients (all
+// other values and scratch). A state's new version is at the place of the old version. Views and in-place results are
+// at the place of their operand. Other values share memory if they are alive at different times. The plan changes no
+// program.
 #pragma once
 
 #include <map>
@@ -15,10 +16,9 @@ namespace hone {
 
 inline constexpr int64_t kBufferAlignment = 64;      // bytes; a cache line, and a vector register
 inline constexpr int64_t kArenaAlignment = 2 << 20;  // bytes; a huge page
-// Bytes, for runs that keep values on disk. kDiskAlignment: a place on disk begins at a multiple of it (a disk block)
-// and takes a multiple of it. kStagingAlignment: the same for a place in memory, so that a disk's controller can copy
-// from and to it.
-// are aligned for the disk's controller.
+// Bytes, for runs that keep values on disk. The offset and the size of each place on disk are multiples of
+// kDiskAlignment (a disk block). The offset and the size of each place in memory are multiples of kStagingAlignment, so
+// that a disk's controller can copy from and to the place.
 inline constexpr int64_t kDiskAlignment = 4096;
 inline constexpr int64_t kStagingAlignment = 512;
 
@@ -26,7 +26,7 @@ inline constexpr int64_t kStagingAlignment = 512;
 //   run         to the end of the run
 //   step        between the programs of one optimizer step (gradients)
 //   generation  between the programs of one generation (the KV cache)
-// A program without a state of a phase overwrites the states of that phase by its transients.
+// A program that has no state of a phase may overwrite the states of that phase with its transients.
 enum class StatePhase : uint8_t { run, step, generation };
 StatePhase phase_of(Role r);
 
@@ -46,12 +46,12 @@ struct ProgramPlan {
   // By node: the place of the kernel's scratch, in bytes from the start of the arena of workspace_space(node).
   std::vector<int64_t> workspace_offset;
   StatePhase phase = StatePhase::run;  // the phase of its states that do not last for the run
-  PerSpace<int64_t> phase_bytes;       // bytes of all states of that phase; 0: it has none
+  PerSpace<int64_t> phase_bytes;       // bytes of all states of that phase, of all programs; 0: none
   PerSpace<int64_t> transient_bytes;   // bytes of its transients
   int64_t held_bytes(Space s) const { return phase_bytes[s] + transient_bytes[s]; }
   int64_t traffic_bytes = 0;  // bytes that its collectives send from this rank to others
   // Transients on the device:
-  int64_t live_bytes = 0;       // the most alive at one node: a lower bound of transient_bytes
+  int64_t live_bytes = 0;       // the most bytes alive at one node: a lower bound of transient_bytes
   int64_t kept_bytes = 0;       // part of live_bytes: activations that the backward pass needs
   int64_t gradient_bytes = 0;   // part of live_bytes: gradients that wait for the update
   int64_t staging_bytes = 0;    // part of live_bytes: values that copies and gathers read or write
@@ -70,7 +70,7 @@ struct RunPlan {
   PerSpace<int64_t> program_bytes;    // the largest held_bytes() of a program
   std::vector<ProgramPlan> programs;  // in the order of plan_run()'s input
   PerSpace<int64_t> alignment;        // of each place and size in the space's arena, in bytes
-  // Host memory for the inputs and outputs of a program, the most that one needs; used if the device has its own
+  // Bytes of host memory for inputs and outputs: the most that one program needs. Used if the device has its own
   // memory.
   int64_t io_bytes = 0;
   int64_t used_bytes(Space s = Space::device) const { return state_bytes[s] + program_bytes[s]; }

@@ -15,7 +15,7 @@ struct NotFinite {
   // the first value that is NaN or infinite.
   int64_t count = 0, elements = 0, first = 0;
   Shape shape = {};                  // empty for a state
-  std::vector<int64_t> slices = {};  // indices of the first axis with such values, in rising order
+  std::vector<int64_t> slices = {};  // indices along the first axis that have such values, in rising order
   std::string text() const;          // "block 3, attn: attention: 12 of 393216 values"
 };
 

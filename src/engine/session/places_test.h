@@ -12,8 +12,8 @@ namespace hone {
 inline constexpr int kStates = 5;
 inline constexpr size_t kCount = 50'000;
 
-// Adds input x to each of kStates states of kCount elements. A state is copied to the device and back while the program
-// adds to the states before and after it.
+// A program that adds input x to each of kStates states of kCount elements. A state is copied to the device while the
+// program adds x to the state before it, and is copied back while the program adds x to the states after it.
 inline Program step(Space home) {
   std::string text = fmt::format("program step\ninput \"x\" %0 : f32[{}]\n", kCount);
   for (int s = 0; s < kStates; ++s)

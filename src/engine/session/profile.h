@@ -16,7 +16,7 @@ struct MachineLimits {
   double bytes = 0;  // bytes a second that the sum of two f32 tensors reads and writes
 };
 // Measures the limits. The product has bf16 operands if `bf16` is true, else f32 operands. On a CPU the matrices have
-// 2048 x 2048 elements and the tensors 64 MiB; it takes about a second and 200 MiB. On other devices the sizes double
+// 2048 x 2048 elements and the tensors 64 MiB; this needs about a second and 200 MiB. On other devices the sizes double
 // until the device needs 2 ms, up to 8192 x 8192 elements and 1 GiB. Errors: those of Session::compile(), allocate()
 // and check().
 Result<MachineLimits> measure_limits(const Backend& backend, bool bf16 = false);
@@ -34,8 +34,8 @@ struct OpTime {
 std::vector<OpTime> times_by_op(const Session& session, const Profile& profile);
 
 // A table with a line for each phase and op, and a line for all. Columns: runs and milliseconds for each step, share of
-// the time, GFLOP/s, GB/s, the share of the time that would be needed at the machine's limits (for FLOPs or bytes,
-// whichever is longer), and OpTime::busy. `steps`: how many steps the profile has.
+// the time, GFLOP/s, GB/s, the time that the op would need at the machine's limits (the longer of the times for FLOPs
+// and for bytes) as a share of its measured time, and OpTime::busy. `steps`: how many steps the profile has.
 std::string profile_table(const Session& session, const Profile& profile,
                           const MachineLimits& limits, int64_t steps);
 

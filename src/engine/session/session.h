@@ -8,7 +8,7 @@
 // Inputs and outputs are in the host's memory: run() copies them to a device with memory of its own, and back. Their
 // memory is reused while programs run. So write the inputs just before run(), and read the outputs just after it.
 // States may be in any space; they are read and written in blocks, by the name of their tensor and a range of bytes.
-// A call with an unknown name, or before allocate() where memory is needed, is a Bug.
+// A call with an unknown name is a Bug. So is a call before allocate() that needs memory.
 #pragma once
 
 #include <memory>
@@ -60,8 +60,8 @@ class Session {
   const std::vector<Program>& programs() const { return programs_; }  // lowered
   // The chosen kernel of each node.
   const std::vector<Choice>& choices(size_t program) const { return choices_[program]; }
-  // A hash of the op and the kernel of each node of these programs that decides bits of results, as 16 hexadecimal
-  // digits. Part of the numerics manifest, which tells whether two runs compute the same bits.
+  // A hash as 16 hexadecimal digits. It covers the ops and kernels of those nodes of these programs that affect the
+  // bits of results. It is part of the numerics manifest, which shows whether two runs compute the same bits.
   std::string kernel_manifest(std::span<const size_t> programs) const;
 
   // Allocates one arena for each space, with exactly plan().arena_bytes(); all states are zero. The arena on disk is a
@@ -79,13 +79,14 @@ class Session {
   // is a Bug. Bytes outside of it may be written: they are taken from the source and dropped.
   bool has_state(std::string_view name) const;
   Type state_type(std::string_view name) const;  // of the whole tensor
-  // Tells the session of which weights this rank has only a part (passes/tensor_split.h), by the weight's name. The
-  // weight's gradient and optimizer states, "<kind>.<weight>", then have parts too. For such a state, state_type() is
-  // the type of the whole tensor. write_state() takes all elements of the whole tensor and keeps this rank's.
+  // Sets the weights, by name, of which this rank has only a part (passes/tensor_split.h). The weight's gradient and
+  // optimizer states, "<kind>.<weight>", then have parts too. For such a state, state_type() is the type of the whole
+  // tensor. write_state() takes all elements of the whole tensor and keeps the elements of this rank's part.
   // StateRange, held_range() and read_state() count bytes of the part. Call it before states are written.
   void set_parts(std::map<std::string, AxisParts> parts) { parts_ = std::move(parts); }
   const AxisParts* parts_of(std::string_view name) const;  // null: the state is a whole tensor
-  // The type of this rank's part, with the rows that other ranks hold; state_type() if there are no parts.
+  // The type of this rank's part (set_parts()), including its rows that other ranks hold (ShardSpec). state_type() if
+  // the tensor has no parts.
   Type part_type(std::string_view name) const;
   // The bytes of the tensor (or part) that this rank's states hold.
   StateRange held_range(std::string_view name) const;
@@ -127,8 +128,8 @@ class Session {
   // Copies within states. No byte that one copy writes may be read or written by another copy of the call.
   void copy_states(std::span<const StateCopy> copies);
 
-  // Fills all states of a role with zeros. For roles that do not last for the whole run (StatePhase): other programs
-  // may have overwritten their memory.
+  // Fills all states of a role with zeros. Use it for roles that do not last for the whole run (StatePhase): other
+  // programs may have overwritten their memory.
   void zero_states(Role role);
 
   // The index of the program of this name.
@@ -148,8 +149,8 @@ class Session {
     return {reinterpret_cast<const T*>(b.data()), b.size() / sizeof(T)};
   }
 
-  // Runs the program's nodes in order, and returns when all are done. Allocates nothing. check() then has the failures
-  // of the device.
+  // Runs the program's nodes in order, and returns when all are done. Allocates nothing. Then call check(), which
+  // returns a failure of the device.
   void run(size_t program);
 
   // Threads for host work between runs; the CPU's kernels run on them too.
@@ -158,8 +159,8 @@ class Session {
   // From now on run() appends each node to `profile`, and the pool appends the spans of its threads. Null: stops.
   void profile_into(Profile* profile);
 
-  // From now on, while *found is empty, run() checks each result, and stores the first tensor with a value that is not
-  // finite there. Null: stops. It finds the cause of a failed step, and is slow: it reads all results.
+  // From now on, while *found is empty, run() checks each result, and describes in *found the first tensor with a value
+  // that is not finite. Null: stops. Use it to find the cause of a failed step. It is slow: run() reads all results.
   void find_not_finite(std::optional<NotFinite>* found) { not_finite_ = found; }
   // Counts the values of a state (held_range()) that are not finite.
   NotFinite count_not_finite(std::string_view state) const;

@@ -1,6 +1,6 @@
 // Finds the answer to a question in its context. The model has given each token two scores: its begin score, for being
-// the first token of the answer, and its end score, for being the last. Follows Transformers' run_qa; names of its
-// arguments are in brackets.
+// the first token of the answer, and its end score, for being the last. Follows Transformers' run_qa; the names of
+// run_qa's arguments are in brackets.
 //
 //   ExtractedAnswer a = extract_answer({.n_best = 20}, context, rows);
 #pragma once
@@ -42,8 +42,8 @@ struct AnswerCandidate {
 
 struct ExtractedAnswer {
   std::string text;  // "": no answer
-  // The kept candidates, the best first; at least one. If there is no candidate, or a single one without text, a
-  // candidate with the text "empty" and without bytes is put before it, as in run_qa.
+  // The kept candidates, the best first; at least one. If there is no candidate, or only one and it has no text, a
+  // candidate with the text "empty" and without bytes is added at the front, as in run_qa.
   std::vector<AnswerCandidate> best;
   // With may_lack: the score of "no answer" minus the score of the best answer; none: without may_lack.
   std::optional<double> null_odds;
@@ -51,8 +51,8 @@ struct ExtractedAnswer {
 };
 
 // Combines the best begin and end tokens of each row into candidates, and chooses the answer. A row's score of "no
-// answer" is the begin score plus the end score of its first token; the lowest of all rows counts. `context`: the text
-// to which the spans refer. `parts`: all rows of the question, at least one.
+// answer" is the begin score plus the end score of the row's first token; the lowest of all rows counts. `context`: the
+// text to which the spans refer. `parts`: all rows of the question, at least one.
 ExtractedAnswer extract_answer(const AnswerRules& rules, std::string_view context,
                                std::span<const ScoredPart> parts);
 

@@ -29,8 +29,8 @@ class ChatTemplate {
 
   // Runs the template. `variables` is an object with the variables that the template sees: messages, tools,
   // add_generation_prompt, bos_token and others. All other names are undefined. `clock` gives the time for templates
-  // that print a date. Several threads may call render() at a time. Errors: H2912 the template refuses the messages
-  // (raise_exception) or fails on them; H2913 it needs more than `limits`.
+  // that print a date. Several threads may call render() at the same time. Errors: H2912 the template refuses the
+  // messages (raise_exception) or fails on them; H2913 it needs more than `limits`.
   Result<ChatText> render(const OrderedJson& variables, const ChatLimits& limits = {},
                           const Clock& clock = system_clock()) const;
 

@@ -27,7 +27,7 @@ enum class TokenKind : uint8_t {
 struct Token {
   TokenKind kind = TokenKind::end;
   int line = 1;  // 1-based line in the template
-  // For the kinds data, name, op and text. The text of kind `text` is without quotes, and its escapes are resolved.
+  // Set for the kinds data, name, op and text. For kind `text` it has no quotes, and its escapes are resolved.
   std::string text = "";
   int64_t integer = 0;  // of kind integer
   double real = 0;      // of kind real

@@ -28,8 +28,8 @@ class Parser {
   Status parse_macro(Statement& s);
   Status parse_call_block(Statement& s);
   Status parse_parameters(Statement& s);
-  // Parses the end of the current tag, a body, and the name of the tag that ends it. If `ends` has one name, skips that
-  // name; else it is the next token.
+  // Parses the end of the current tag, and a body up to a tag whose name is in `ends`. If `ends` has one name, skips
+  // the name; else the name is the next token.
   Result<Body> parse_block(std::vector<std::string_view> ends);
   Parsed parse_target(bool names_of_loop);
 

@@ -46,7 +46,7 @@ class Renderer {
   // Runs the template with these variables. Call it only once. Errors: H2912, H2913 as ChatTemplate::render.
   Result<ChatText> run(const OrderedJson& variables);
 
-  // --- for filters, tests and methods. Errors: H2912 as Python or Jinja would raise; H2913 at a limit ---
+  // --- for filters, tests and methods. Errors: H2912 if Python or Jinja would raise; H2913 at a limit ---
   // of.name and of[key]; an undefined value if there is no such member. Errors: also H2912 if `of` is undefined.
   Result<Value> attribute(const Value& of, const std::string& name);
   Result<Value> item(const Value& of, const Value& key);
@@ -97,7 +97,7 @@ class Renderer {
   Scope* scope_ = nullptr;
   std::string main_;
   std::string* out_ = &main_;
-  Value written_;  // the output of a block with a filter, the value of Expression::captured
+  Value written_;  // the output of a block with a filter: the value of Expression::captured
   std::vector<ChatSpan> spans_;
   int64_t steps_ = 0, bytes_ = 0;
   int depth_ = 0;
@@ -127,7 +127,7 @@ Result<Value> call_method(Renderer& r, const Value& self, const std::string& nam
 bool is_function(std::string_view name);
 Result<Value> call_function(Renderer& r, const std::string& name, const CallArguments& a);
 
-// a op b for + - * / // % **, and `v in in`.
+// binary(): a op b for + - * / // % **. contains(): Python's `v in x`; x is the argument `in`.
 Result<Value> binary(Renderer& r, const std::string& op, const Value& a, const Value& b);
 Result<bool> contains(Renderer& r, const Value& in, const Value& v);
 

@@ -18,8 +18,8 @@ struct Argument {
   ExpressionPtr value;
 };
 
-// The comment of a kind is the source code that it stands for, written with the members of Expression that it uses.
-// Other members are unused.
+// The comment after each kind is the source code of this kind, written with the members of Expression that the kind
+// uses. Other members are unused.
 struct Expression {
   enum Kind : uint8_t {
     constant,   // value
@@ -67,8 +67,8 @@ struct Branch {
   Body body;
 };
 
-// The comment of a kind is the source code that it stands for, written with the members of Statement that it uses. The
-// end tags are left out.
+// The comment after each kind is the source code of this kind, written with the members of Statement that the kind
+// uses. The end tags are left out.
 struct Statement {
   enum Kind : uint8_t {
     data,          // text between tags: `text`

@@ -16,7 +16,7 @@
 namespace hone::chat {
 
 enum class Kind : uint8_t {
-  undefined,  // has_text(): text() is the reason, for the error when it is used
+  undefined,  // has_text(): text() is the reason, for the error when the value is used
   none,
   boolean,
   integer,
@@ -58,14 +58,14 @@ class Value {
   // `kind` is list, tuple, range, view or stream. `shown` is the text of a range ("range(0, 3)"), or the name of a
   // view's class ("dict_items").
   static Value sequence(Kind kind, Values items, std::string shown = "");
-  // If a key appears twice, the later value counts, at the place of the first. Keys must be hashable().
+  // If a key appears twice, the later value replaces the earlier one at its place. Keys must be hashable().
   static Value dict(std::vector<std::pair<Value, Value>> pairs);
   static Value function(std::string_view name);
   static Value method(Value self, std::string_view name);
   // A macro or namespace of the renderer (renderer.h), which must outlive the value.
   static Value object(Kind kind, void* object);
   static Value loop(std::shared_ptr<const void> state);  // `state` is a LoopState of renderer.h
-  // The value for JSON. Integers that do not fit int64_t become reals.
+  // Converts JSON. Integers that do not fit int64_t become reals.
   static Value of(const OrderedJson& json);
 
   Kind kind() const { return kind_; }

@@ -6,8 +6,8 @@
 
 namespace hone {
 
-// Compares config.json, weights and tokenizer. Adds findings of tensors that are missing, unexpected or of the wrong
-// shape, and of values that are NaN or infinite. Needs memory for the largest tensor in float32.
+// Compares config.json, weights and tokenizer. Adds findings about tensors that are missing, unexpected or of the wrong
+// shape, and about values that are NaN or infinite. Needs memory for the largest tensor in float32.
 void check_model(const Pretrained& model, Findings& findings);
 
 }  // namespace hone

@@ -9,8 +9,8 @@
 
 namespace hone {
 
-// Returns H2428 if every row has only special tokens, on all axes, and --allow does not name "special_tokens". `axes`:
-// the tokens of the training rows, one element for each axis of the task (source and target, or one axis).
+// Returns H2428 if every row has only special tokens in all of its texts, and --allow does not name "special_tokens".
+// `axes`: the tokens of the training rows, one element for each text of a row (source and target, or a single text).
 Status check_special_rows(std::span<const TokenRows> axes, const Tokenizer& tokenizer,
                           const TrainSettings& s);
 

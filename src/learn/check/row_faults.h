@@ -25,7 +25,7 @@ class RowFaults {
  public:
   // Counts a row with this fault.
   void note(RowFault fault, RowPlace place);
-  // Rows with this fault.
+  // The number of rows with this fault.
   int64_t rows(RowFault fault) const { return seen_[static_cast<size_t>(fault)].rows; }
 
   // Looks for faults of a row's text, which must not be empty.
@@ -74,9 +74,9 @@ bool is_blank(std::string_view text);
 // rows / all in percent; 0 if `all` is 0.
 double percent_of(int64_t rows, int64_t all);
 
-// Adds findings of repeated rows: training rows that appear more than once, and validation rows that are training rows
-// too. `train_rows`, `eval_rows`: number of rows of the splits. `where`: returns the text of a place. `metric`: name of
-// the metric that is too good because of such validation rows.
+// Adds findings about repeated rows: training rows that appear more than once, and validation rows that are training
+// rows too. `train_rows`, `eval_rows`: number of rows of the splits. `where`: returns the text of a place. `metric`:
+// name of the metric that is too good because of such validation rows.
 void tell_repeated(const RowTable& table, int64_t train_rows, int64_t eval_rows,
                    const std::function<std::string(RowPlace)>& where, const char* metric,
                    Findings& findings);

@@ -23,8 +23,8 @@ struct ManifestEntry {
 };
 // Makes the error H2212 for the checkpoint at `path`; `what`: what is wrong with it.
 Error damaged_checkpoint(const std::string& path, std::string what);
-// Reads the manifest of a checkpoint that hone wrote. H2212: the manifest is not valid. Errors of the store, one of
-// them if there is no manifest.
+// Reads the manifest of a checkpoint that hone wrote. H2212: the manifest is not valid. Errors: those of the store,
+// also if there is no manifest.
 Result<std::vector<ManifestEntry>> read_manifest(const std::string& path, Store& store);
 
 }  // namespace hone

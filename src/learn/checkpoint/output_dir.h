@@ -21,7 +21,7 @@ enum class OutputDirKind {
   empty,            // start
   hone_unfinished,  // a run of hone without a complete checkpoint: start again
   has_checkpoints,  // continue from checkpoints.front(), or start again
-  // A run of hone has ended here; there may be checkpoints. The same command does nothing more.
+  // A run of hone has ended here; there may be checkpoints. If the same command runs again, it does nothing.
   finished,
   foreign_files,  // files that hone did not write: refuse
 };
@@ -29,7 +29,7 @@ enum class OutputDirKind {
 struct OutputDir {
   OutputDirKind kind = OutputDirKind::absent;
   std::vector<CheckpointInfo> checkpoints;  // complete ones, newest first
-  std::vector<std::string> foreign;         // names of files not by hone; only with foreign_files
+  std::vector<std::string> foreign;         // files that hone did not write; only with foreign_files
   Json run;                                 // `run` of the last mark_run(); null: none
 };
 

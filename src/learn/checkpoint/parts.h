@@ -22,8 +22,9 @@ struct PartFile {
   static PartFile from_json(const Json& json);
 };
 
-// Writes the tensors of this rank into <folder>/<stem>-00002-of-00003.safetensors, if it is the second of three ranks,
-// or into <folder>/<stem>.safetensors, if there is one rank. Errors: those of write_safetensors() and the store.
+// Writes the tensors of this rank. The file is <folder>/<stem>-00002-of-00003.safetensors if this rank is the second of
+// three ranks, and <folder>/<stem>.safetensors if there is one rank. Errors: those of write_safetensors() and the
+// store.
 Result<PartFile> write_part(const std::string& folder, const std::string& stem, const Share& share,
                             std::span<const TensorData> tensors, Store& store = file_store());
 // The text of <stem>.safetensors.index.json for all parts, in Transformers' form.
@@ -34,8 +35,8 @@ std::string index_of_parts(const std::vector<PartFile>& parts);
 Status finish_parts(const std::string& folder, const std::string& stem,
                     const std::vector<PartFile>& parts, Store& store = file_store());
 
-// Divides tensors that every rank holds among the ranks, so that each writes about the same number of bytes. Returns
-// the indices of the tensors that this rank writes. `bytes`: the size of each tensor.
+// For tensors that every rank holds: chooses one rank to write each tensor, so that each rank writes about the same
+// number of bytes. Returns the indices of the tensors that this rank writes. `bytes`: the size of each tensor.
 std::vector<size_t> divided_tensors(std::span<const int64_t> bytes, const Share& share);
 
 }  // namespace hone

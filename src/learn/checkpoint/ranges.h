@@ -1,6 +1,6 @@
-// Tensors that are divided among ranks, in checkpoints. A rank writes its rows first to end - 1 as a tensor with the
-// name "<tensor>[first:end]". If it has only some columns of these rows, the name is "<tensor>[first:end,0:8+16:24]":
-// here the columns 0 to 7 and 16 to 23, one after the other.
+// Tensors of a checkpoint that are divided among ranks. A rank that has the rows `first` to `end` - 1 writes them as a
+// tensor with the name "<tensor>[first:end]". If it has only some columns of these rows, the name is
+// "<tensor>[first:end,0:8+16:24]": here the columns 0 to 7 and 16 to 23, one after the other.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// Copies values between the states of a session, which may be in a device's memory, and files of tensors. A session of
-// several ranks may hold only a part of a state's tensor.
+// Copies values between the states of a session, which may be in a device's memory, and files of tensors. In a run of
+// several ranks, a session may hold only a part of a state's tensor.
 #pragma once
 
 #include "engine/session/session.h"
@@ -8,8 +8,8 @@
 
 namespace hone {
 
-// The state `state` as a tensor to write under the name `name`. It reads the state when it is written; the session
-// must outlive it.
+// The state `state` as a tensor to write under the name `name`. The state is read only when the tensor is written; the
+// session must outlive the result.
 TensorData state_tensor(const Session& session, const std::string& state, std::string name);
 
 // The rows of the state's tensor that this session holds, if other ranks hold further rows; none: it holds all rows.

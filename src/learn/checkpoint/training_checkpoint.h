@@ -1,5 +1,5 @@
-// Training checkpoints: folders <output_dir>/checkpoint-<step>. Transformers can load one as a model, and hone can
-// continue training from it. docs/formats/checkpoint.md lists their files and explains why a crash cannot damage a
+// Training checkpoints: folders <output_dir>/checkpoint-<step>. Transformers can load a checkpoint as a model, and hone
+// can continue training from it. docs/formats/checkpoint.md lists the files and explains why a crash cannot damage a
 // checkpoint.
 //
 //   CheckpointWriter w = HONE_TRY(CheckpointWriter::begin(output_dir, step));
@@ -40,8 +40,8 @@ class CheckpointWriter {
   static Result<CheckpointWriter> begin(const std::string& output_dir, int64_t step,
                                         Store& store = file_store());
   CheckpointWriter(CheckpointWriter&&) = default;
-  // Removes the folder if commit() was not called. In a bucket it stays, marked as unfinished, until
-  // clean_leftovers().
+  // Removes the folder if commit() was not called. In a bucket the folder stays, marked as unfinished, until
+  // clean_leftovers() removes it.
   ~CheckpointWriter();
 
   // The folder to write into. The caller may also put files into it or into folders below it by other means; commit()
@@ -56,13 +56,13 @@ class CheckpointWriter {
                      int64_t max_shard_size = kDefaultShardSize);
   // Adds the files that the ranks have written into the folder by write_part(), and their index if there are several.
   Status add_parts(const std::string& stem, const std::vector<PartFile>& parts);
-  // Copies all files of a checkpoint that hone wrote into this one. `checkpoint`: its path in the store `from`. H2212:
-  // a file's checksum differs from the manifest.
+  // Copies all files of another checkpoint, which hone wrote, into this one. `checkpoint`: the path of the other
+  // checkpoint in the store `from`. H2212: a file's checksum differs from the manifest.
   Status add_copies(const std::string& checkpoint, Store& from);
 
-  // Writes the manifest, then renames the folder to checkpoint-<step> in one step. This replaces a checkpoint of the
-  // same step. The checkpoint is durable on return. Returns its path. H0118: another run has already written the same
-  // checkpoint into the same bucket.
+  // Writes the manifest, then renames the folder to checkpoint-<step> (not in a bucket). This replaces a checkpoint of
+  // the same step. The checkpoint is durable on return. Returns its path. H0118: another run has already written the
+  // same checkpoint into the same bucket.
   Result<std::string> commit();
 
  private:
@@ -78,7 +78,7 @@ class CheckpointWriter {
 struct CheckpointInfo {
   std::string path;
   int64_t step = 0;
-  // true: hone wrote it: it has a manifest, and the sizes of its files are right.
+  // true: hone wrote the checkpoint. It has a manifest, and its files have the sizes in the manifest.
   bool by_hone = false;
   // true: training can continue from it, because it has hone_state.json or is a training checkpoint of another program.
   // false: it has only weights.
@@ -88,7 +88,7 @@ struct CheckpointInfo {
 // The complete checkpoints in the folders checkpoint-<step>, the largest step first: those of hone (the files in the
 // manifest exist with their sizes), of Transformers (config.json and readable safetensors headers) and of the programs
 // in imports/. Incomplete and damaged ones are skipped. If output_dir does not exist, there are none. Errors: those of
-// a store that cannot say what a checkpoint holds (a server that cannot be reached, a file that may not be read).
+// the store if it cannot read a checkpoint (a server that cannot be reached, a file without read permission).
 Result<std::vector<CheckpointInfo>> find_checkpoints(const std::string& output_dir,
                                                      Store& store = file_store());
 // Inspects one checkpoint: a folder of any name, or a file of another program. H2212: it is incomplete or damaged.
@@ -108,8 +108,9 @@ struct ResumeState {
   Json trainer_state;                       // trainer_state.json; null: it has none
   std::unique_ptr<WeightSource> weights;    // model.safetensors, or adapter_model.safetensors
   std::unique_ptr<WeightSource> optimizer;  // optimizer.safetensors; null: it has none
-  // The members below are set only for a checkpoint of another program. Its tensors have the names that this program
-  // gave them; `state` is made from its step, skipped steps and loss scale; trainer_state is {} if it has none.
+  // The members below are set only for a checkpoint of another program. The tensors of such a checkpoint have the names
+  // that the other program gave them; `state` is made from the checkpoint's step, skipped steps and loss scale;
+  // trainer_state is {} if the checkpoint has none.
   std::string format;  // for the log: "DeepSpeed ZeRO-2 of 2 ranks"; "": a checkpoint of hone
   Json arguments;      // ImportedRun::arguments
   std::vector<std::vector<NumberedState>> numbered = {};  // ImportedRun::numbered
@@ -124,11 +125,11 @@ struct RotateOptions {
   // The number of checkpoints to keep, as in Transformers; 0 or less: all. The best and the newest are always kept.
   int64_t save_total_limit = 0;
   std::string best = {};     // path of the best checkpoint; "": none
-  std::string trusted = {};  // path of one that this process has just committed; it is not verified
+  std::string trusted = {};  // path of a checkpoint that this process has just committed; not verified
 };
 // Deletes the oldest checkpoints of hone until save_total_limit are left. Never deletes the best, the trusted one, or
-// the newest one that verify_checkpoint() accepts; checkpoints newer than that one stay too, even if they are damaged.
-// Checkpoints of other programs are not counted. Returns the deleted paths.
+// the newest one that verify_checkpoint() accepts. Checkpoints newer than the latter stay too, even if they are
+// damaged. Checkpoints of other programs are not counted. Returns the deleted paths.
 Result<std::vector<std::string>> rotate_checkpoints(const std::string& output_dir,
                                                     const RotateOptions& options,
                                                     Store& store = file_store());
@@ -143,7 +144,7 @@ Result<std::vector<std::string>> clean_leftovers(const std::string& output_dir,
 // interrupted, clean_leftovers() completes it.
 Status replace_checkpoint(const std::string& from, const std::string& to, Store& store);
 
-// Deletes one checkpoint folder. A crash meanwhile never leaves a part of it under its name.
+// Deletes one checkpoint folder. A crash meanwhile never leaves a part of the checkpoint under its name.
 Status delete_checkpoint(const std::string& path, Store& store = file_store());
 
 // The step in the name "checkpoint-<step>"; -1: another name.

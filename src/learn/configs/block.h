@@ -56,7 +56,7 @@ struct ConfigBlock {
   void set(const std::string& setting, const Json& value, const std::string& key) const;
   // As set(), for a key that is absent: `value` is the other program's default.
   void set_default(const std::string& setting, const Json& value, const std::string& key) const;
-  // Adds H2442 at `key`: `what` happened, `remedy` says what to do.
+  // Adds H2442 at `key`. `what`: the problem. `remedy`: what to do.
   void cannot(const std::string& what, const std::string& key, const std::string& remedy) const;
   // Adds H2442: hone does not support the value of `key`.
   void cannot_be(const std::string& key, const std::string& remedy) const;
@@ -70,9 +70,10 @@ ConfigAct seen();
 ConfigAct sets(const std::string& setting);
 // As sets(), for a setting that holds JSON: strings of numbers and booleans become numbers and booleans.
 ConfigAct sets_json(const std::string& setting);
-// Accepts values that turn the key off, and does nothing: false, 0, none or an empty value. Adds H2442 for any other.
+// Changes no setting. Accepts the values that turn the key off: false, 0, none or an empty value. Adds H2442 for any
+// other value.
 ConfigAct refused(const std::string& remedy);
-// Accepts only these values, and lists of them, and does nothing. Adds H2442 for any other.
+// Changes no setting. Accepts one of `values`, or a list of them. Adds H2442 for any other value.
 ConfigAct only(std::vector<std::string> values, const std::string& remedy);
 
 }  // namespace hone

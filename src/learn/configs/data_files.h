@@ -17,8 +17,9 @@ struct NamedData {
   std::string config = {}, revision = {}, split = {};
 };
 // Sets train_file, or dataset_name with dataset_config_name and dataset_revision. Also sets the limit on the number of
-// rows that a split such as "train[:10%]" stands for. Adds H2442 if there are several data sets and one is not a file
-// or has a split other than train, and for a split other than train, train[:N] and train[:N%].
+// rows that a split such as "train[:10%]" stands for. Adds H2442 for a split other than train, train[:N] and
+// train[:N%]. If there are several data sets, all must be files and no split other than train may be given; else adds
+// H2442.
 void set_train_data(const ConfigBlock& file, const std::vector<NamedData>& data);
 
 }  // namespace hone

@@ -26,8 +26,8 @@ std::vector<OtherConfig>
 all_other_config();  // one for each program's file in this folder; generated
 
 // Translates the contents of a settings file, YAML or (if `name` ends in .json) JSON, into hone's settings, `task`
-// included. nullopt: it is not a file of these programs. Its errors are in OtherFile::errors. For Schema::other_files
-// (base/settings/settings.h).
+// included. nullopt: it is not a file of these programs. Errors in the file are added to OtherFile::errors. Used as
+// Schema::other_files (base/settings/settings.h).
 std::optional<OtherFile> read_other_config(std::string_view text, const std::string& name);
 
 }  // namespace hone

@@ -1,4 +1,5 @@
-// Parses the YAML header of a data set's README.md, its card: the configurations, their files and their class names.
+// Parses the data set card: the YAML header of a data set's README.md, with the configurations, the files of each
+// configuration and the class names.
 //
 //   ---
 //   configs:
@@ -36,7 +37,8 @@ struct DatasetConfig {
 
 struct DatasetCard {
   std::vector<DatasetConfig> configs;
-  // Class names of dataset_info, by configuration; "default" if the entry has no configuration name.
+  // Class names in dataset_info, by configuration. An entry of dataset_info without a configuration name has the key
+  // "default".
   std::map<std::string, LabelNames> labels;
 };
 
@@ -47,7 +49,7 @@ Result<DatasetCard> parse_card(std::string_view readme, const std::string& name)
 // Chooses a configuration. `wanted` is its name. If `wanted` is "", or "default" and no configuration has this name,
 // the choice is the only configuration, the one named "default", or the one marked as default. Null if the card has
 // no configurations. The pointer is valid as long as the card. Errors: H2801 there is no such configuration, or
-// several and no default; H2803 several defaults.
+// there are several and none is the default; H2803 there are several defaults.
 Result<const DatasetConfig*> choose_config(const DatasetCard& card, const std::string& wanted,
                                            const std::string& dataset);
 

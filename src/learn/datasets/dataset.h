@@ -26,7 +26,7 @@ struct DatasetRequest {
 
 class Dataset {
  public:
-  // Finds the data set. If a data set of the Hub is made by a script, or has a format that hone does not read, takes
+  // Finds the data set. If a data set of the Hub is made by a script, or has a format that hone does not read, uses
   // the Hub's conversion to parquet (branch refs/convert/parquet). Errors: H2801 no such configuration; H2803
   // README.md is not understood; H2804 the data set needs a script and has no conversion; H2805 it has no files that
   // hone reads; H2806 a file that README.md or a URL names does not exist; those of hub_repository.h.
@@ -41,7 +41,7 @@ class Dataset {
   // The local paths of a split's files in the order of the rows. Downloads files that are not in the cache. Errors:
   // H2802 there is no such split; those of hub_repository.h.
   Result<std::vector<std::string>> files(const std::string& split);
-  // The class names in README.md. The files may have more (RowReader::label_names).
+  // The class names in README.md. The data files may have more class names (RowReader::label_names).
   const LabelNames& labels() const { return labels_; }
   // Sentences for the summary of the run.
   const std::vector<std::string>& notes() const { return notes_; }

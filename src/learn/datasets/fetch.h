@@ -1,4 +1,4 @@
-// Downloads data files that are named by URL.
+// Downloads the data files that a user names by URL.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@ namespace hone {
 // True for a URL of data files: http://..., https://..., or hf://datasets/org/name[@revision]/path/to/file.
 bool is_data_address(const std::string& text);
 
-// Replaces each URL in `names` by the local paths of its files, and downloads those that are not in the caches of
+// Replaces each URL in `names` by the local paths of its files. Downloads the files that are not in the caches of
 // hub_repository.h and web_cache.h. Other names stay unchanged. The path in an hf:// URL may be a glob (patterns.h).
 // Errors: H2806 an hf:// URL does not name an existing file; those of the caches.
 Result<std::vector<std::string>> fetch_data_files(std::span<const std::string> names,

@@ -12,14 +12,14 @@
 namespace hone {
 
 // SplitPatterns has for each split its name and the globs of its files. SplitFiles has for each split its name and the
-// paths of its files. The order is that in which splits are listed.
+// paths of its files. Splits are in the order in which hone lists them.
 using SplitPatterns = std::vector<std::pair<std::string, std::vector<std::string>>>;
 using SplitFiles = SplitPatterns;
 
 // The files that match a glob. '*', '?' and sets such as [0-9] match inside a file or folder name; '**' between
 // slashes matches any number of folders. A glob without these signs is the path of one file. Some files match only if
-// the glob names them explicitly: hidden files, those in folders such as __pycache__, README.md, config.json and
-// similar files. With `data_only`, files without the extension of a data format do not match. Errors: H2806 '**' is
+// the glob names them explicitly: hidden files, README.md, config.json and similar files, and files in folders such as
+// __pycache__. With `data_only`, files without the extension of a data format do not match. Errors: H2806 '**' is
 // only a part of the name of a folder or file, such as "a**".
 Result<std::vector<std::string>> matching_files(const std::string& glob,
                                                 std::span<const std::string> files,
@@ -31,9 +31,9 @@ Result<std::vector<std::string>> matching_files(const std::string& glob,
 // split has characters that are not allowed.
 Result<SplitPatterns> default_patterns(std::span<const std::string> files);
 
-// The format that most of the files have, by the names of the library `datasets` ("csv", "json", "parquet", "text",
-// "arrow", "imagefolder", ...). If several formats are equally frequent, parquet is preferred. "" if no extension is
-// known.
+// The format that most of the files have, with its name in the library `datasets` ("csv", "json", "parquet", "text",
+// "arrow", "imagefolder", ...). If several formats are equally frequent, parquet is preferred. "" if no file has a
+// known extension.
 std::string common_format(std::span<const std::string> files);
 // is_of_format: true if the extension of a file belongs to `format`. hone_reads: true if hone reads `format`. Both take
 // the names of common_format().

@@ -17,8 +17,8 @@
 namespace hone {
 
 struct EmbedLimits {
-  int64_t tokens = 2048;  // most tokens of a run; raised to longest() if that is more
-  int64_t texts = 256;    // most texts of a run
+  int64_t tokens = 2048;  // largest number of tokens in a run; raised to longest() if longest() is larger
+  int64_t texts = 256;    // largest number of texts in a run
   WeightStorage weights = WeightStorage::f32;  // element type of the matrices in memory
 };
 
@@ -29,11 +29,11 @@ class TextEmbedder {
   static Result<std::unique_ptr<TextEmbedder>> make(const Pretrained& model, const Backend& backend,
                                                     const EmbedLimits& limits);
   int64_t width() const { return width_; }      // number of elements of an embedding
-  int64_t longest() const { return longest_; }  // most tokens of a text
-  // Computes the embeddings of `rows`, the token ids of each text: at least one and at most longest() of them. `out`:
-  // [rows, width()]. `progress` is called after each run of the model with the number of texts that are done. H2415: an
-  // id is not in the model's vocabulary. H2505: an embedding is not finite. The error of a device that fails, such as
-  // H1323.
+  int64_t longest() const { return longest_; }  // largest number of tokens that a text may have
+  // Computes an embedding for each text. rows[i] has the token ids of text i: at least one id and at most longest().
+  // `out`: [rows, width()]. `progress` is called after each run of the model with the number of texts that are done.
+  // Errors: H2415 an id is not in the model's vocabulary; H2505 an embedding is not finite; the error of a device that
+  // failed, such as H1323.
   Status embed(std::span<const std::vector<int32_t>> rows, std::span<float> out,
                const std::function<void(int64_t done)>& progress = nullptr);
 

@@ -13,7 +13,7 @@ namespace hone {
 //   jsonl        a line {"embedding": [...]} for each row
 //   safetensors  the tensor "embeddings" f32 [rows, width]
 std::vector<std::string> vector_formats();
-// The format that the extension of the file name stands for; "": another extension.
+// The format that the extension of the file name stands for; "" for any other extension.
 std::string vector_format_of(const std::string& file);
 
 // Writes all rows: `values` [rows, width], row-major; `format` is one of vector_formats(). The file appears complete

@@ -23,8 +23,8 @@ class IdLines {
   void append_numbers(std::string_view head, std::span<const int32_t> numbers,
                       std::string& out) const;
 
-  // spelled_[i] has the digits of i and a comma, at most 7 characters, from the lowest byte on. The highest byte is the
-  // number of these characters.
+  // The bytes of spelled_[i], from the lowest on, are the digits of i and a comma: at most 7 characters. The highest
+  // byte is the number of these characters.
   std::vector<uint64_t> spelled_;
 };
 

@@ -1,5 +1,5 @@
-// Reads one column of a file of predictions or references. From a predict_results file of run_glue, whose lines are an
-// index, a tab and the prediction, it reads the predictions.
+// Reads one column of a file of predictions or references. In a predict_results file of run_glue each line is an index,
+// a tab and a prediction; from such a file the predictions are read.
 #pragma once
 
 #include <memory>
@@ -18,11 +18,11 @@ class ScoreColumn {
   // (learn/data/rows/files.h).
   static Result<ScoreColumn> open(const std::string& file, const std::string& wanted,
                                   std::span<const char* const> preferred = {});
-  // Appends the text in the cell of the next row to `texts`; if the cell is a list of texts, all of them. Numbers
-  // become their decimal text, true "1", false "0". Returns false after the last row. Errors: those of the reader;
-  // H2110 a cell of another type.
+  // Appends to `texts` the text in the cell of the next row; if the cell is a list, all its texts. A number becomes its
+  // decimal text, true becomes "1", and false becomes "0". Returns false after the last row. Errors: those of the
+  // reader; H2110 a cell of any other type.
   Result<bool> next(std::vector<std::string>& texts);
-  // The place of the row that next() read: "dev.csv:7".
+  // The file and line of the row that next() read last: "dev.csv:7".
   std::string where() const { return row_.where(); }
   // "column 'label' of dev.csv" for messages. Ends with " (the first)" if the column was chosen only by its position.
   std::string about() const;

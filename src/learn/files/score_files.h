@@ -17,7 +17,7 @@ struct ScoreOptions {
   std::vector<std::string> references = {};  // files; each has one row for each prediction
   // The column of the references. "": if all metrics compare labels or numbers, the first of kClassColumns (columns.h)
   // that the file has; else the column `text`; else the first column. If some metrics compare labels and others texts,
-  // and the column of the labels differs from that of the texts, you must name the column (H2604).
+  // and these rules give different columns for labels and for texts, you must name the column (H2604).
   std::string references_column = "";
 
   std::vector<std::string> metrics = {};  // the names of the metrics
@@ -25,8 +25,8 @@ struct ScoreOptions {
   // Further options of the metrics. score_files() sets keep_examples, positive_label and sentences.
   MetricOptions how = {};
   std::string positive_label = "1";  // the positive class of binary F1
-  // For metrics that compare sentences: a folder with NLTK's punkt_tab data, by which texts are split into sentences.
-  // "": the data is searched in NLTK's own folders. Unset: each line is a sentence.
+  // For metrics that compare sentences: a folder with NLTK's punkt_tab data, which splits texts into sentences. "": the
+  // data is searched in NLTK's own folders. Unset: each line is a sentence.
   std::optional<std::string> nltk_data = {};
   BootstrapOptions bootstrap = {.samples = 0};  // 0 samples: no confidence intervals
 };
@@ -40,8 +40,8 @@ struct ScoreOptions {
 // which columns are compared, if a file has several. Warns if the predictions contain none of the labels of the
 // references.
 // Errors: H2601 an unknown metric; H2602 binary F1 without its two classes; H2603 the data of the sentence splitter
-// cannot be read; H2604 predictions and references do not pair; H2605 a metric of numbers gets text; those of data
-// files.
+// cannot be read; H2604 the rows of predictions and references do not correspond; H2605 a metric of numbers gets text;
+// those of data files.
 Result<OrderedJson> score_files(const ScoreOptions& options);
 
 }  // namespace hone

@@ -11,11 +11,11 @@
 
 namespace hone {
 
-// A row. Use an item again for later rows, so that its strings keep their memory.
+// A row. Use the same item for all rows, so that its strings keep their memory.
 struct TextItem {
   std::string text;                 // the text; if is_json, the whole line
   std::optional<std::string> pair;  // the second text of a pair; none if is_json
-  int64_t line = 0;                 // the line, or in formats without lines the row, 1-based
+  int64_t line = 0;                 // 1-based number of the line; in formats without lines, of the row
   bool is_json = false;             // `text` is an unparsed line of jsonl
 
   void reset() {

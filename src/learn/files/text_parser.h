@@ -14,8 +14,8 @@ namespace hone {
 
 class TextParser {
  public:
-  // The text of a row, and the second text if the row is a pair. The views are valid until the next call of parse() or
-  // until the item changes, whichever is earlier.
+  // The text of a row, and the second text if the row is a pair. The views are valid until the item changes, at most
+  // until the next call of parse().
   struct Texts {
     std::string_view text;
     std::optional<std::string_view> pair;

@@ -5,9 +5,10 @@
 //   while (batcher.step()) {}                        // one token for each sequence
 // A request starts when the cache rows and pages of its worst case (its maximum length) are free, so a running
 // request is never preempted. Requests start in the order of arrival. A step generates one token for each sequence
-// whose prompt is read. In the same step it reads as many prompt tokens as still fit into the largest program
-// (CachedModel::most_tokens). A long prompt is thus read in several steps and delays the others little. The tokens of a
-// request do not depend on other requests. Only one thread may use a batcher; callbacks must not call it.
+// whose prompt has been read. The same step also reads prompt tokens of other sequences, as many as still fit into the
+// largest program (CachedModel::most_tokens). So a long prompt is read in several steps and delays other requests
+// little. The tokens of a request do not depend on other requests. Only one thread may use a batcher; callbacks must
+// not call it.
 #pragma once
 
 #include <deque>
@@ -50,8 +51,8 @@ class Batcher {
   struct Request {
     Prompt prompt;
     std::shared_ptr<const GenerationConfig> config;
-    // The caller's number of the request, from 0. Random draws depend on it, on config->seed and on the index of the
-    // sequence. It becomes Generated::prompt; messages count from 1.
+    // The caller's number of the request, from 0. Random draws depend on this number, on config->seed and on the index
+    // of the sequence. The number becomes Generated::prompt; messages show it plus 1.
     size_t number = 0;
     // Called in step() for each new token, when it is chosen; never with beam search. `logprobs` is null unless the
     // config has top_logprobs.
@@ -67,20 +68,20 @@ class Batcher {
   Batcher(CachedModel& model, const Tokenizer* tokenizer, ThreadPool& pool, int64_t positions);
   ~Batcher();
 
-  // Adds a request to the end of the queue. The caller must have checked the config, the prompt and the source
-  // (generate.h), and that fits() is true.
+  // Adds a request to the end of the queue. The caller must have checked the config, the prompt and the source with the
+  // functions of generate.h, and must have checked that fits() is true.
   Ticket add(Request request);
   // The cache that a request needs in the worst case: the rows, the tokens of the longest sequence, and the lengths of
   // prompt and source.
   static CacheLimits needs(const Prompt& prompt, const GenerationConfig& config, int64_t positions);
-  // Whether these needs are within the limits of the whole cache, so that the request can start at some time.
+  // Whether the needs() of a request are within the limits of the whole cache. If not, the request can never start.
   bool fits(const Prompt& prompt, const GenerationConfig& config) const;
   // Cancels a request without calling `done`. False: the request is already done.
   bool cancel(Ticket ticket);
   void clear();  // cancels all requests
 
-  // Starts waiting requests that have enough free cache. Then generates one token for every sequence whose prompt is
-  // read, and reads further tokens of the other prompts. False: there was nothing to do.
+  // Starts waiting requests for which enough cache is free. Then generates one token for every sequence whose prompt
+  // has been read, and reads further tokens of the other prompts. False: there was nothing to do.
   bool step();
 
   size_t waiting() const { return waiting_.size(); }  // requests in the queue
@@ -134,7 +135,7 @@ class Batcher {
   int64_t positions_;
   std::deque<std::unique_ptr<Group>> waiting_;
   std::vector<std::unique_ptr<Group>> groups_;
-  std::shared_ptr<Recipe> recipe_;  // of the last added request; shared by requests of its config
+  std::shared_ptr<Recipe> recipe_;  // of the last added request; shared by requests with the same config
   Ticket next_ = 1;
   int64_t used_rows_ = 0, used_pages_ = 0, used_sources_ = 0, used_source_pages_ = 0;
   Times times_;

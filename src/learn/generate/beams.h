@@ -1,6 +1,6 @@
-// Beam search over one prompt, with the rules of Transformers 5.23. They decide which hypotheses continue, which are
-// finished and with which score, and when the search ends. The class works on tokens and scores alone: the caller runs
-// the model and keeps its cache (batcher.h).
+// Beam search over one prompt, with the rules of Transformers 5.23. The rules decide which hypotheses continue, which
+// are finished and with which score, and when the search ends. The class works on tokens and scores alone: the caller
+// runs the model and keeps the model's cache (batcher.h).
 #pragma once
 
 #include <functional>
@@ -16,18 +16,18 @@ class BeamSearch {
   struct Hypothesis {
     std::vector<int32_t> tokens;  // prompt and new tokens
     float score = -1e9f;          // sum of log probabilities / new tokens^length_penalty
-    bool finished = false;        // false: a free place, not yet a result
+    bool finished = false;        // false: this entry does not hold a result yet
     bool ended = false;           // true: by `stops`; false: by the maximum length
-    int32_t noted = -1;           // index of its last token in notes_; -1: no notes
+    int32_t noted = -1;           // index in notes_ of the note of the last token; -1: no notes
   };
   // A hypothesis that continues.
   struct Beam {
     std::vector<int32_t> tokens;  // prompt and new tokens
     float score = 0;              // sum of log probabilities of the new tokens
-    size_t parent = 0;            // index of the beam of the previous step that it continues
+    size_t parent = 0;            // index of the beam of the previous step that this beam continues
     int32_t noted = -1;           // as Hypothesis::noted
   };
-  // Whether the text ends here. `tokens` are those of beam `beam` and one further token, the last.
+  // Whether the text ends with the last of `tokens`, which are the tokens of beam `beam` and one new token.
   using Stops = std::function<bool(size_t beam, std::span<const int32_t> tokens)>;
 
   // `end`: the length in tokens, prompt included, at which every hypothesis ends. `config` must outlive the search.
@@ -39,9 +39,9 @@ class BeamSearch {
 
   // The input of a step for one beam.
   struct Row {
-    std::span<const float> scores;       // [V]: of the next token, after ScoreRules::apply
+    std::span<const float> scores;       // [V]: scores of the next token, after ScoreRules::apply
     LogNorm norm = {};                   // turns `scores` into log probabilities
-    std::span<const float> logits = {};  // [V]: of the model, before the rules
+    std::span<const float> logits = {};  // [V]: logits of the model, before the rules
   };
   // Continues all beams by one token. rows[i] belongs to beams()[i]. With do_sample, norm must be the default, which
   // changes nothing. False: a grammar forbids every token of every beam (score -inf), and no hypothesis is finished.

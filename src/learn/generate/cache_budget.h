@@ -30,14 +30,14 @@ struct CacheBudget {
   int64_t cache_bytes = std::numeric_limits<int64_t>::max();
 };
 // Returns `wanted` with its numbers of pages reduced until the plan fits into `most`. There are always enough pages
-// for `sequences` sequences of wanted.tokens tokens and for one source, even if they exceed most.cache_bytes. H2506:
-// they exceed most.arena_bytes.
+// for `sequences` sequences of wanted.tokens tokens and for one source, even if these pages exceed most.cache_bytes.
+// H2506: the plan with only these pages exceeds most.arena_bytes.
 Result<CacheLimits> fit_cache(const ModelConfig& config, CacheLimits wanted,
                               const CacheBudget& most, const Backend& backend,
                               int64_t sequences = 1);
 
-// The memory that a plan may take on the device, in bytes. For a device with its own memory: that memory less the
-// runtime's (context and libraries). Else: the host memory that this process may still use.
+// The memory that a plan may take on the device, in bytes. For a device with its own memory: that memory minus the
+// memory of the runtime (context and libraries). Else: the host memory that this process may still use.
 int64_t usable_bytes(const DeviceSpec& device);
 
 }  // namespace hone

@@ -17,15 +17,16 @@
 
 namespace hone {
 
-// The cached part of one sequence. Its pages are counted by CachedModel: copy an entry only by fork(), free it by
-// drop().
+// The cached part of one sequence. CachedModel counts the entries that use each page: copy an entry only with fork(),
+// and free it with drop().
 struct CacheEntry {
   PageList pages;      // in the order of the tokens
   int64_t length = 0;  // cached tokens
   // Encoder-decoders: the pages of the encoder's source, and its number of tokens.
   PageList source_pages = {};
   int64_t source_length = 0;
-  // Families whose layers carry states: the row of this sequence's states; empty: nothing has been run yet.
+  // Model families whose layers carry states from token to token (programs.h): the row of this sequence's states;
+  // empty: nothing has been run yet.
   PageList state_row = {};
 };
 
@@ -49,7 +50,7 @@ class CachedModel {
   std::span<const float> run_each(const Feed& feed);
 
   // For encoder-decoders: runs the encoder over Feed::tokens, and keeps keys and values for the decoder in the
-  // entries. At most limits.sources feeds. Call it once for each entry, before its first run.
+  // entries. At most limits.sources feeds. Call it once for each entry, before the first run() with the entry.
   void encode(std::span<const Feed> sources);
 
   // Returns a second entry with the same tokens, which shares the pages of `e`. A shared page is copied before either
@@ -62,7 +63,7 @@ class CachedModel {
   Status check() const { return session_.check(); }
 
   int64_t vocab() const { return vocab_; }
-  // The new tokens that the largest program takes. run() runs several programs if there are more.
+  // The number of new tokens that the largest program takes. For more tokens, run() runs several programs.
   int64_t most_tokens() const;
   const CacheLimits& limits() const { return limits_; }
 

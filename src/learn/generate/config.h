@@ -55,9 +55,9 @@ struct GenerationConfig {
   std::optional<double> min_p;  // none: off
   uint64_t seed = 42;           // of the random draws
 
-  // Settings that only a request gives. presence_penalty is subtracted from the score of every token that has been
-  // generated, frequency_penalty once for each time it has been generated (OpenAI's formula; the prompt's tokens do
-  // not count). logit_bias: (token, number to add to its score).
+  // Settings that only a request can give. presence_penalty is subtracted once from the score of every token that has
+  // been generated, and frequency_penalty once for each time that the token has been generated (OpenAI's formula; the
+  // prompt's tokens do not count). logit_bias: (token, number to add to the token's score).
   double presence_penalty = 0, frequency_penalty = 0;
   std::vector<std::pair<int32_t, float>> logit_bias;
   // The generated text must belong to this formal language; its trie must hold the model's vocabulary. Null: any text.
@@ -65,7 +65,7 @@ struct GenerationConfig {
   // n: report the log probability of each new token and of the n most probable tokens in its place, by the model's
   // logits before any rule. none: report no log probabilities.
   std::optional<int64_t> top_logprobs;
-  // true: report them for the prompt's tokens too, but not for an encoder's source.
+  // true: report log probabilities for the prompt's tokens too, but not for an encoder's source.
   bool prompt_logprobs = false;
 
   // The total length in tokens at which a sequence ends if its prompt has `prompt` tokens. `positions`: the model's
@@ -90,8 +90,8 @@ Status apply_request_json(GenerationConfig& c, const nlohmann::json& json,
 // The keys that apply_generation_json() sets.
 std::vector<std::string> generation_keys();
 
-// H2501: a value is out of its range, contradicts another one, or holds a token id that is not below `vocab`. Messages
-// have the names of the flags.
+// H2501: a value is out of its range, contradicts another value, or holds a token id that is not below `vocab`. The
+// messages name the flags.
 Status check_generation(const GenerationConfig& c, int64_t vocab);
 
 }  // namespace hone

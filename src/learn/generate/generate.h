@@ -4,8 +4,8 @@
 //   auto limits = limits_for(prompts, config, model.config, 8);
 //   auto generator = HONE_TRY(Generator::make(model, limits, backend));
 //   std::vector<Generated> all = HONE_TRY(generator->run(prompts, config));
-// At most 8 prompts, in this example, run together; their lengths may differ. When one is done, the next takes its
-// place. A prompt gives the same tokens as if it ran alone, and the same as Transformers 5.23 in f32. Random draws
+// In this example at most 8 prompts run together; their lengths may differ. When a prompt is done, the next one takes
+// its place. A prompt gives the same tokens as if it ran alone, and the same as Transformers 5.23 in f32. Random draws
 // depend on the seed, the index of the prompt and the index of the sequence, not on other prompts.
 #pragma once
 
@@ -26,8 +26,8 @@ struct GenerateCallbacks {
   std::function<void(std::vector<Generated>)> done;
 };
 
-// H2504: a prompt is empty or has an id that is not below `vocab`. H2503: a prompt leaves no place for a new token.
-// `positions`: the model's maximum length.
+// H2504: a prompt is empty or has an id that is not below `vocab`. H2503: a prompt is so long that no new token fits
+// into the maximum length. `positions`: the model's maximum length.
 Status check_prompts(std::span<const Prompt> prompts, const GenerationConfig& config, int64_t vocab,
                      int64_t positions);
 
@@ -35,15 +35,15 @@ Status check_prompts(std::span<const Prompt> prompts, const GenerationConfig& co
 // outside the encoder's vocabulary. H2503: a source is longer than the model's positions.
 Status check_sources(std::span<const Prompt> prompts, const ModelConfig& model);
 
-// The cache limits to run `batch` of the prompts at a time: the rows of `batch` prompts, and the lengths of the
-// longest prompt, sequence and source of all.
+// The cache limits to run `batch` of the prompts at a time: rows for `batch` prompts, and the lengths of the longest
+// prompt, sequence and source among all prompts.
 CacheLimits limits_for(std::span<const Prompt> prompts, const GenerationConfig& config,
                        const ModelConfig& model, int64_t batch);
 
 class Generator {
  public:
   // Compiles the programs, allocates all memory and reads the weights. Prompts given to run() must stay within
-  // `limits`. `backend` must outlive the generator. Errors of build_cached_programs(), Session and load_weights().
+  // `limits`. `backend` must outlive the generator. Errors: those of build_cached_programs(), Session, load_weights().
   static Result<std::unique_ptr<Generator>> make(const Pretrained& model, const CacheLimits& limits,
                                                  const Backend& backend);
   // A generator on a session that already has the programs of build_cached_programs(model.config, limits), such as a

@@ -17,7 +17,8 @@ class PagePool {
     for (int64_t i = pages; i-- > 0;) free_.push_back(static_cast<int32_t>(i));
   }
 
-  // Returns a free page, which then has one user. A Bug if no page is free: callers reserve their worst case before.
+  // Returns a free page, which then has one user. Throws a Bug if no page is free. Callers avoid this: they reserve the
+  // pages of their worst case before they call take().
   int32_t take();
   PageList share(const PageList& pages);  // adds a user to each page; returns the same list
   // Removes a user from each page, frees the pages that have no user left, and empties the list.

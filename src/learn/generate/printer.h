@@ -15,13 +15,13 @@
 namespace hone {
 
 struct PrintOptions {
-  // One JSON object a line for each sequence: "prompt" or "prompt_tokens", "text", "tokens" and, with beam search,
-  // "score". false: the text alone.
+  // true: prints a line with a JSON object for each sequence, with the keys "prompt" or "prompt_tokens", "text",
+  // "tokens" and, with beam search, "score". false: prints the text alone.
   bool json = false;
   bool full_text = false;         // print the prompt in front of the generated text
   bool counts_sequences = false;  // print "=== GENERATED SEQUENCE 1 ===" before each text
-  size_t prefix_bytes = 0;        // bytes at the start of each prompt that are not printed
-  std::string stop_token = "";    // a generated text is cut before it; "": no cut
+  size_t prefix_bytes = 0;        // number of bytes to leave out at the start of each prompt
+  std::string stop_token = "";    // a generated text is cut before the first stop_token; "": no cut
 };
 
 class GenerationPrinter {
@@ -29,7 +29,7 @@ class GenerationPrinter {
   using Sink = std::function<void(std::string_view)>;
   // `model`, `rows` and the memory of `prompts` must outlive the printer. `sink` gets the output piece by piece. If the
   // whole output is a single sequence, it is printed token by token, unless beam search, JSON or a stop_token is used.
-  // Otherwise a prompt's sequences are printed when it and all prompts before it are done.
+  // Otherwise a prompt's sequences are printed when this prompt and all prompts before it are done.
   GenerationPrinter(PrintOptions options, const Pretrained& model,
                     const std::vector<PromptRow>& rows, std::span<const Prompt> prompts,
                     const GenerationConfig& config, Sink sink);

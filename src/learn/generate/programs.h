@@ -1,10 +1,10 @@
-// The programs of generation. Each is a forward pass over new tokens that reads earlier keys and values from a paged
-// cache and adds the new ones to it. Letters: T new tokens, S sequences, B pages that a sequence may use, V
-// vocabulary, G key/value heads, D head size.
+// The programs that generate text. Each is a forward pass over new tokens. It reads the keys and values of earlier
+// tokens from a paged cache and adds those of the new tokens to it. Letters: T new tokens, S sequences, B pages that a
+// sequence may use, V vocabulary, G key/value heads, D head size.
 //
 //   inputs  ids i32[T], positions i32[T]    new tokens of all sequences, one after another
 //           cu_seqlens i32[S+1]             boundaries of the sequences; tokens after the last are ignored
-//           cu_cache i32[S+1]               cumulative lengths in the cache, new tokens included
+//           cu_cache i32[S+1]               cumulative lengths of the sequences in the cache, new tokens included
 //           block_table i32[S,B]            pages of each sequence, in order
 //           slots i32[T]                    place of each new token: page * page size + offset; -1: ignored
 //           rows i32[S]                     indices of the tokens after which logits are computed; -1: zeros
@@ -13,8 +13,8 @@
 //
 // Some families have layers that carry a state from token to token (Family::carries_states). Their programs have two
 // further inputs i32[S]. state_from: the row from which a sequence's states are read; -1: they begin as zeros.
-// state_to: the row to which they are written; -1: they are not kept. The states are carried.<layer>.<which>
-// f32[rows, 1, width].
+// state_to: the row to which the new states are written; -1: they are not kept. The rows are those of the tensors
+// carried.<layer>.<which> f32[rows, 1, width].
 //
 // Sequences of any lengths share a program without padding. Prefill is a program of many tokens; decoding is one with
 // T = S. All programs of a session use the same weights and cache, because their states have the same names.
@@ -54,9 +54,9 @@ Program build_cached_program(const ModelConfig& config, const CachedShape& shape
 struct CacheLimits {
   int64_t rows = 1;            // sequences that generate at the same time
   int64_t tokens = 0;          // tokens of the longest sequence, prompt included
-  int64_t longest_prompt = 0;  // tokens of the longest prompt; limits the prefill programs
+  int64_t longest_prompt = 0;  // tokens of the longest prompt; limits the size of the prefill programs
   int64_t page = 32;           // tokens of a page
-  int64_t most_pages = 0;      // of the cache; 0: enough for `rows` sequences of `tokens` tokens
+  int64_t most_pages = 0;      // largest number of pages; 0: enough for `rows` sequences of `tokens` tokens
   WeightStorage weights = WeightStorage::f32;  // element type of the matrices in memory
   // For encoder-decoders. sources: sources in use at the same time. longest_source: tokens of the longest one; 0: the
   // model has no encoder.

@@ -10,13 +10,13 @@ struct PromptRow {
   std::vector<int32_t> tokens;      // given, or filled in by encode_prompts()
 };
 
-// Reads a file with one JSON object a line, {"prompt": "..."} or {"prompt_tokens": [1, 2]}. "-" is standard input;
-// blank lines are skipped. Errors name file:line. H2504: a row has another form, or the file has no rows. H0001: a
-// line is not JSON. Errors of reading the file.
+// Reads a file with one JSON object on each line, {"prompt": "..."} or {"prompt_tokens": [1, 2]}. "-" is standard
+// input; blank lines are skipped. Errors name file:line: H2504 a row has another form, or the file has no rows; H0001 a
+// line is not JSON; those of reading the file.
 Result<std::vector<PromptRow>> read_prompt_file(const std::string& path);
 
-// Fills in the tokens of the rows that have text. `begin`: the token that replaces an empty prompt; none: its tokens
-// stay empty.
+// Fills in the tokens of the rows that have text. `begin`: the token that replaces an empty prompt; none: an empty
+// prompt has no tokens.
 void encode_prompts(std::vector<PromptRow>& rows, const Tokenizer& tokenizer,
                     const EncodeOptions& options, std::optional<int32_t> begin);
 
@@ -28,7 +28,7 @@ Result<std::vector<Prompt>> generator_prompts(const std::vector<PromptRow>& rows
 
 // The target language of a multilingual translation model. forced_bos_token: the token with which each generated text
 // begins. target_lang: a language code, such as "de_DE", that becomes the decoder's start token if no file gives one
-// (mBART). "": that token does not change.
+// (mBART). "" for either: the token does not change.
 struct TargetLanguage {
   std::string forced_bos_token, target_lang;
 };
@@ -51,7 +51,7 @@ Result<GenerationConfig> generation_of(const Pretrained& model);
 std::string prompt_prefix(const Pretrained& model, const std::optional<std::string>& given);
 
 // Whether prompts should be given to the model as chats: its tokenizer has a chat template, its head is causal_lm, and
-// hone_task.json does not say that it was trained on plain texts.
+// hone_task.json does not say that the model was trained on plain texts.
 bool knows_chats(const Pretrained& model);
 
 // The maximum length of an encoder-decoder's output, in tokens, if no file or flag gives one: the default

@@ -1,5 +1,5 @@
-// Stop strings: decides whether the last token of a sequence has completed one of several texts. The text may begin in
-// the prompt, as in Transformers' StopStringCriteria.
+// Stop strings: decides whether the last token of a sequence has completed one of several texts. Such a text may begin
+// in the prompt, as in Transformers' StopStringCriteria.
 #pragma once
 
 #include <span>
@@ -10,10 +10,10 @@ namespace hone {
 
 class StopStrings {
  public:
-  // The tokenizer may be null if there are no texts. Both must outlive this object.
+  // `tokenizer` may be null if `texts` is empty. Both must outlive this object.
   StopStrings(const Tokenizer* tokenizer, const std::vector<std::string>& texts);
-  // Whether one of the texts occurs in the decoded sequence and overlaps its last token. `tokens`: prompt and new
-  // ones.
+  // Whether one of the texts occurs in the decoded sequence and overlaps the last token. `tokens`: the tokens of the
+  // prompt and the new tokens.
   bool hit(std::span<const int32_t> tokens) const;
 
  private:

@@ -1,11 +1,11 @@
 // A language of texts as a pushdown automaton over bytes. It consists of rules; a rule is a graph of states from its
-// start to its end. An edge from a state to another takes a byte, takes nothing (a free edge), or takes a whole text
-// of another rule (a call). Rules may call themselves.
+// start to its end. An edge from one state to another takes a byte, takes nothing (a free edge), or takes a whole text
+// of a rule (a call). Rules may call themselves.
 //   Automaton a;
 //   const Automaton::Rule list = a.add_rule();        // list = "[" [list] "]"
 //   const int32_t open = a.text(list.start, "[");
 //   a.call(open, list.number, a.add_state());         // and so on
-//   if (auto fault = a.finish(list.number)) ...       // after it, do not add anything
+//   if (auto fault = a.finish(list.number)) ...       // after finish(), do not add anything
 // No rule may accept the empty text.
 #pragma once
 
@@ -42,7 +42,7 @@ class Automaton {
   int32_t add_state();
   Rule add_rule();
   const Rule& rule(int32_t number) const { return rules_[static_cast<size_t>(number)]; }
-  // True if there are more states than kMostStates; adding states does not fail then. So code that builds an automaton
+  // True if there are more states than kMostStates. Adding more states does not fail, so code that builds an automaton
   // should check full() after each part.
   bool full() const { return states_.size() > kMostStates; }
 

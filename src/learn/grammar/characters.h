@@ -30,8 +30,8 @@ void add_utf8(Automaton& a, int32_t from, int32_t to, const CodeSet& set);
 // short escapes \" \\ \n \r \t \b \f. Other control characters are left out.
 void add_string_chars(Automaton& a, int32_t from, int32_t to, const CodeSet& set);
 
-// Rules for parts of JSON that several places share. Each function returns the number of a rule, and creates the rule
-// at the first call.
+// Rules of the automaton for parts of JSON that occur in many places. Each function creates its rule at the first call,
+// and returns the number of the rule at every call.
 class StringRules {
  public:
   explicit StringRules(Automaton& a) : a_(a) {}
@@ -42,7 +42,7 @@ class StringRules {
   // One space, or a line break with at most 20 spaces or tabs after it.
   int32_t white_space();
   int32_t one_of(const CodeSet& set);  // one character of a normalized set inside a string
-  // Adds two ways from state `from` to state `to`: one with white_space(), and one without anything.
+  // Adds two ways from state `from` to state `to`: one takes white_space(), and one takes nothing.
   void maybe_space(int32_t from, int32_t to);
 
  private:
@@ -54,7 +54,7 @@ class StringRules {
   std::map<CodeSet, int32_t> sets_;
 };
 
-// The most digits of a number before its point, and after it: a double represents 15 digits exactly.
+// The largest number of digits before the point of a number, and after it. A double represents 15 digits exactly.
 inline constexpr int64_t kMostDigits = 15;
 
 }  // namespace hone

@@ -18,8 +18,8 @@
 
 namespace hone {
 
-// The automaton of a schema. Errors: H2511 a key of the schema is not supported, the message names its place
-// ("#/properties/age"); H2512 the schema is wrong, or allows no document.
+// The automaton of a schema. Errors: H2511 a key of the schema is not supported (the message names the place of the
+// key, such as "#/properties/age"); H2512 the schema is wrong, or allows no document.
 Result<std::shared_ptr<const Automaton>> schema_automaton(const OrderedJson& schema);
 // The automaton of all JSON objects, in the form described above.
 std::shared_ptr<const Automaton> object_automaton();

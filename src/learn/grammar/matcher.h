@@ -1,6 +1,6 @@
-// Matches a text against an Automaton byte by byte. It follows all ways through the automaton at once: a set of
-// states, each with the stack of calls that are open (Thompson's simulation, with stacks). Each set that occurs is
-// kept as a state of a deterministic automaton, so most bytes cost one table look-up.
+// Matches a text against an Automaton byte by byte. The matcher follows all ways through the automaton at once: a way
+// is a state with the stack of calls that are open (Thompson's simulation, with stacks). Each set of ways that occurs
+// is kept as a state of a deterministic automaton, so most bytes cost one table look-up.
 //   Matcher m(automaton);
 //   int32_t at = m.state_of(m.begin());
 //   at = m.next(at, '{');                   // Matcher::kDead: no text of the language begins this way
@@ -19,7 +19,7 @@ namespace hone {
 class Matcher {
  public:
   // `state` is a state of the Automaton. `frame` is the number of the frame (the open call) to which the rule of the
-  // state returns; -1: it is the root rule. {-1, -1}: the text up to here is a text of the language.
+  // state returns; -1: the state is in the root rule. {-1, -1}: the text up to here is a text of the language.
   struct Way {
     int32_t state, frame;
     auto operator<=>(const Way&) const = default;
@@ -39,7 +39,7 @@ class Matcher {
     const int32_t known = row ? (*row)[byte] : kUnknown;
     return known != kUnknown ? known : find_next(state, byte);
   }
-  // whole: the text up to here is a text of the language. over: it is, and no byte can follow.
+  // whole: the text up to here is a text of the language. over: the same, and no byte can follow.
   static bool whole(const Ways& w) { return !w.empty() && w.front().state < 0; }
   static bool over(const Ways& w) { return w.size() == 1 && whole(w); }
 
@@ -52,7 +52,7 @@ class Matcher {
 
  private:
   static constexpr int32_t kUnknown = -2;
-  // An open call: the state to continue at when the called rule ends, and the frame below it (-1: none).
+  // An open call: the state to continue at when the called rule ends, and the frame below this one (-1: none).
   struct Frame {
     int32_t to, below;
   };

@@ -10,7 +10,8 @@
 namespace hone {
 
 // Adds the texts of a pattern, without quotes, from state `from` on, and returns the state after them. Errors: H2511 a
-// part of the pattern is not supported; H2512 it is not a regular expression. The caller adds the place to an error.
+// part of the pattern is not supported; H2512 the pattern is not a regular expression. The errors do not name the place
+// in the schema; the caller adds it.
 Result<int32_t> add_pattern(Automaton& a, StringRules& rules, int32_t from,
                             const std::string& pattern);
 

@@ -22,10 +22,10 @@ class SchemaCompiler {
   std::shared_ptr<const Automaton> any_object();
 
  private:
-  // The most levels of nesting in a value without a schema.
+  // The largest number of levels of nesting in a value without a schema.
   static constexpr int kDeepestValue = 16;
 
-  // The start and end state of a rule. The functions that take it add a part of the schema between these states.
+  // The start and end state of a rule. Functions that take a Way add a part of the schema between these states.
   struct Way {
     int32_t from, to;
   };

@@ -9,8 +9,8 @@
 
 namespace hone {
 
-// A part of a schema, with its place as a JSON pointer ("#/properties/age") for messages. It refers to the schema,
-// which must outlive it.
+// A part of a schema, with its place as a JSON pointer ("#/properties/age") for messages. The whole schema must outlive
+// the SchemaPart, which points into it.
 struct SchemaPart {
   const OrderedJson* schema;
   std::string place;
@@ -42,8 +42,8 @@ Status check_alone(const SchemaPart& part, const char* key, const std::set<std::
 // `type` has an unknown name.
 Result<std::vector<std::string>> schema_types(const SchemaPart& part);
 
-// The value of a key that must be a whole number of at least 0; `absent` if there is no such key. Errors: H2512 it is
-// not such a number.
+// The value of a key that must be a whole number of at least 0; `absent` if there is no such key. Errors: H2512 the
+// value is not such a number.
 Result<int64_t> schema_count(const SchemaPart& part, const char* key, int64_t absent);
 
 }  // namespace hone

@@ -1,12 +1,11 @@
-// Computes which tokens may follow in a generated text so that it can still become a text of a language. For a
-// sequence:
+// Computes which tokens may follow a generated text so that it can still become a text of a language. For a sequence:
 //   TokenMasks masks({automaton, trie}, {eos});
 //   TokenMasks::Place place = masks.begin();
 //   const auto bits = masks.allowed(place);       // empty: too ambiguous, or no token fits
 //   if (TokenMasks::has(bits, token)) masks.advance(place, token);
 //   if (Matcher::over(place)) ...                 // the text is complete, and nothing can follow
-// End tokens are allowed only if the text is complete. Tokens without bytes are never allowed. An object is for one
-// thread.
+// End tokens are allowed only if the text is complete. Tokens without bytes are never allowed. Use each TokenMasks in
+// one thread only.
 #pragma once
 
 #include "learn/grammar/matcher.h"

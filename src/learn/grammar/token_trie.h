@@ -1,5 +1,5 @@
 // The tokens of a vocabulary by their bytes, as a trie whose nodes are stored in preorder. So a walk over the trie can
-// skip a branch by a jump to its end. Build it once for a tokenizer.
+// skip a branch by a jump to the end of the branch. Build the trie once for a tokenizer.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,10 @@ class TokenTrie {
     // For ids(): the tokens that end at this node are ids_[tokens] to ids_[most - 1].
     int32_t tokens, most;
   };
-  static constexpr size_t kLongest = 256;  // the most bytes of a token; longer ones are left out
+  static constexpr size_t kLongest = 256;  // largest number of bytes of a token; longer tokens are left out
 
-  // `count` is the number of token ids. `bytes_of` returns the bytes that a token adds to a text; "": it is left out.
+  // `count` is the number of token ids. `bytes_of` returns the bytes that a token adds to a text; "": the token is left
+  // out.
   TokenTrie(int64_t count, const std::function<std::string_view(int32_t)>& bytes_of);
 
   std::span<const Node> nodes() const { return nodes_; }

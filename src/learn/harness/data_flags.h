@@ -30,8 +30,8 @@ struct LabelSourceRequest {
 // nyu-mll/glue with the GLUE task `task`. The validation rows of a data set are its split `validation`. If it has no
 // such split, they are its split `validation_matched`, and LabelSources::mismatched is its split
 // `validation_mismatched`. The rows to predict follow the same rule with the split `test`. If a file is a folder of
-// prepared shards, every wanted split that it has and that has no file is taken from it. Errors: those of dataset.h and
-// fetch.h; H2101 no data are named for a wanted split, or data_dir lacks a file.
+// prepared shards, the folder also gives the other wanted splits for which no file is named. Errors: those of dataset.h
+// and fetch.h; H2101 no data are named for a wanted split, or data_dir lacks a file.
 Result<LabelSources> find_label_sources(const LabelSourceRequest& request);
 
 }  // namespace hone

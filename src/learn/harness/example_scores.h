@@ -1,5 +1,5 @@
 // Collects prediction, reference and scores of each row of an evaluation, for `hone eval --save_examples`. Tasks add
-// them to TaskSettings::example_scores unless that is null.
+// them to TaskSettings::example_scores unless this pointer is null.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,9 @@
 
 namespace hone {
 
-// The name of the member that has the row's number in its data file. A row has this member only if rows of the file
-// were chosen at random (--max_eval_samples of some tasks), so that the two numbers differ.
+// The name of the member with the number of the row in its data file. A row has this member only if the rows to
+// evaluate were chosen at random (--max_eval_samples of some tasks), because this number then differs from the number
+// of the row in the evaluation.
 inline constexpr const char* kExampleNumber = "number";
 
 class ExampleScores {

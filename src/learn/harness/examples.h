@@ -79,9 +79,9 @@ struct Examples {
   std::function<Result<bool>(const CollatedRows& rows, Batch& to)> collate;
   // Fills the inputs of JointLoss::loss, except `embeddings` and `scale`. `rows`: all rows of a step.
   std::function<void(const CollatedRows& rows, Batch& to)> collate_joint;
-  // Returns the divisor of an optimizer step's loss: its number of label tokens, of rows, ... 0: the step has no
-  // labels. Called before the first micro-batch of the step, so the split into micro-batches does not change the
-  // divisor. `plan`: the numbers of rows and tokens of the step. `rows`: the step's rows of all ranks.
+  // Returns the divisor of an optimizer step's loss, such as the number of label tokens or of rows of the step. 0: the
+  // step has no labels. Called before the first micro-batch of the step, so the split into micro-batches does not
+  // change the divisor. `plan`: the numbers of rows and tokens of the step. `rows`: the step's rows of all ranks.
   std::function<int64_t(int64_t step, const StepPlan& plan, const ExampleRows& data,
                         const BatchRows& rows)>
       normaliser;

@@ -15,8 +15,8 @@ struct TakenRows {
 
 class RowFeed {
  public:
-  // The settings and the examples must outlive the feed. Errors: H2113, the data has no row to train on; H0117, a
-  // mapped file was changed.
+  // The settings and the examples must outlive the feed. Errors: H2113 the data has no row to train on; H0117 a mapped
+  // file was changed.
   static Result<RowFeed> make(const TaskSettings& s, Examples& examples);
 
   bool evaluates() const { return x_->eval || x_->eval_stream; }  // there are rows to evaluate
@@ -65,7 +65,7 @@ class RowFeed {
   int64_t train_rows_ = 0;
   std::optional<StepCount> steps_;
   std::optional<RowOrder> order_;
-  // The order that Examples::reorder makes, of the epoch that steps are in.
+  // The order of the rows of the current epoch, as Examples::reorder has changed it.
   std::vector<int64_t> epoch_order_;
   int64_t ordered_epoch_ = -1;
   // Rows of the step, or of this part of the evaluation.

@@ -5,8 +5,8 @@
 
 namespace hone {
 
-// The metric gen_len: the mean number of tokens of a generated text. Padding is not counted; the decoder's start tokens
-// are.
+// The metric gen_len: the mean number of tokens of a generated text. Counts the decoder's start tokens, but not
+// padding.
 class GeneratedLengths {
  public:
   explicit GeneratedLengths(int32_t pad) : pad_(pad) {}  // `pad`: id of the padding token

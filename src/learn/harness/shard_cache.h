@@ -14,8 +14,8 @@ namespace hone {
 // they can be prepared one by one. Task::prepared must be set.
 std::string why_not_by_file(const Task& task, const std::vector<PreparedFiles>& splits);
 
-// Prepares each file that is not in the cache yet, then joins the shards of all files in options.folder. If a stop is
-// requested before that, returns Prepared with `stopped` true; files that were prepared stay in the cache. `cache`: the
+// Prepares each file that is not in the cache yet, then merges the shards of all files into options.folder. If a stop
+// is requested before the merge, returns Prepared with `stopped` true; prepared files stay in the cache. `cache`: the
 // folder of the cache, which is created if it is missing. Task::prepared must be set. Changes do_train, do_eval and
 // do_predict of the task's settings. Errors: those of the rows, of prepare_rows and of merge_shards.
 Result<Prepared> prepare_by_file(const std::string& cache, const Task& task,

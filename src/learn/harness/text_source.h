@@ -1,4 +1,4 @@
-// Makes rows of token ids for tasks that train on plain text, from files, data sets, prepared shards or streams.
+// For tasks that train on plain text: makes rows of token ids from files, data sets, prepared shards or streams.
 #pragma once
 
 #include "base/core/threads.h"
@@ -22,21 +22,21 @@ struct WantedSplits {
 
 // The functions of a task that make rows of token ids from text.
 struct TextSource {
-  // Finds the files that the data flags name. `notes` receives one sentence for each choice that was made, such as the
-  // splits of a data set. Errors: those of find_sources; H2115 an impossible split or sample count; H2116 an unknown
-  // encoding.
+  // Finds the files that the data flags name. `notes` receives one sentence for each choice that the flags leave open,
+  // such as the splits of a data set. Errors: those of find_sources; H2115 an impossible split or sample count; H2116
+  // an unknown encoding.
   std::function<Result<TextFiles>(const Pretrained&, const WantedSplits&,
                                   std::vector<std::string>& notes)>
       files;
   // Returns the settings that decide the rows of prepared shards, by name. `all` true: all of them, for the manifest
-  // that hone prepare writes. `all` false: only those that must be equal in a run that uses the shards. A setting with
-  // the word `reading` (learn/train/ledger.h) is then included only if it differs from its default.
+  // that hone prepare writes. `all` false: only those that must be equal in a run that uses the shards. With `all`
+  // false, a setting with the word `reading` (learn/train/ledger.h) is included only if it differs from its default.
   std::function<OrderedJson(const Pretrained&, const TextOptions&, bool all)> shard_settings;
   // Returns a function that encodes texts. Model and pool must outlive that function. The function fails with H2413 if
   // the model has no tokenizer.
   std::function<Tokenize(const Pretrained&, ThreadPool*)> tokenize;
-  // Name of the task's flag that makes one row from each row of the file, such as "line_by_line". Without that flag,
-  // rows of the file are joined and cut into blocks.
+  // Name of the task's flag that makes one row of tokens from each row of a file, such as "line_by_line". Without that
+  // flag, the rows of a file are joined and cut into blocks.
   std::string apart;
 };
 
@@ -49,8 +49,8 @@ Result<Examples> read_texts(const TaskSettings& s, const TextSource& text, const
 // For tasks that do not train on plain text: returns H2402 if source.rows is set.
 Status refuse_given_rows(const ExampleSource& source);
 
-// Prints notes on the data in the summary of the run. Names of settings in the notes are printed as flags: those of the
-// schema or, without a schema, the data flags that all tasks have.
+// Prints notes on the data in the summary of the run. If a note contains the name of a setting, the name is printed as
+// a flag. This applies to the settings of the schema; without a schema, to the data settings that all tasks have.
 void show_notes(const Schema& schema, const std::vector<std::string>& notes);
 void show_notes(const std::vector<std::string>& notes);
 

@@ -1,5 +1,5 @@
 // Builds programs for tasks on packed tokens: the sequences of a micro-batch follow one another without padding. T:
-// tokens of a micro-batch (of the targets, in a model with an encoder), S: sequences, Te: tokens of the encoder. These
+// tokens of a micro-batch (in an encoder-decoder: of its targets), S: sequences, Te: tokens of the encoder. These
 // programs have the inputs:
 //
 //   ids, positions                      i32[T]
@@ -20,9 +20,9 @@ namespace hone {
 
 // A program under construction.
 struct TokenGraph {
-  // Adds these inputs and the model's states. `labels`: type of the input labels. `train`: true: a training program;
-  // false: an evaluation program. A task that needs more inputs of the model (token_types, label_rows) adds them and
-  // sets them in `model`.
+  // Adds the inputs listed above and the model's states. `labels`: type of the input labels. `train`: true: a training
+  // program; false: an evaluation program. A task that needs more inputs of the model (token_types, label_rows) adds
+  // them and sets them in `model`.
   TokenGraph(const ModelConfig& config, const BatchShape& shape, const std::string& name,
              bool train, const Type& labels);
   TokenGraph(const TokenGraph&) = delete;
@@ -40,14 +40,14 @@ ValueId add_token_inputs(ModelGraph& g, const BatchShape& shape, const Type* lab
 // Whether the model has more than one token type (type_vocab_size), so its programs have the input token_types.
 bool has_token_types(const ModelConfig& config);
 
-// T: the number of tokens of the shape; of the target tokens if it has source tokens.
+// Returns T: the number of target tokens if the shape has source tokens, else the number of its tokens.
 int64_t label_tokens(const BatchShape& shape);
 
-// Adds the model's body, its head and the cross entropy of the labels, one label for each row of the head, and returns
-// the program, which is moved out of `g`. nll is the negative log-likelihood of a label. The router loss exists only in
-// models with mixtures of experts.
-//   training output     loss f32[] = scale * sum of nll + router loss * labels of the micro-batch * scale
-//   evaluation outputs  nll f32 and correct i32, with a value for each row of the head. correct is 1 if the label has
+// Adds the model's body, its head and the cross entropy of the labels. Each row of the head's logits has one label.
+// Returns the program, which is moved out of `g`. nll is the negative log-likelihood of a label. The router loss exists
+// only in models with mixtures of experts.
+//   training output     loss f32[] = scale * sum of nll + router loss * number of labels of the micro-batch * scale
+//   evaluation outputs  nll f32 and correct i32, with a value for each row of the logits. correct is 1 if the label has
 //                       the largest logit, else 0. nll is 0 for a row without a label.
 Program finish_token_loss(TokenGraph& g, bool train, double label_smoothing);
 // The whole program of a model without an encoder, with labels i32[T].

@@ -23,9 +23,9 @@ struct TokenCounts {
   bool add(int64_t number, std::span<const float> nll, std::span<const int32_t> correct);
 };
 
-// The metrics of programs with the outputs nll f32[T] and correct i32[T], for the T tokens of the rows on the last axis
-// of Examples::eval. The last `unlabelled` tokens of each row have no label. `first`: index of the first row to
-// evaluate. `with_accuracy` false: the metrics accuracy and perplexity are left out.
+// The metrics of programs with the outputs nll f32[T] and correct i32[T]. T is the number of tokens of a micro-batch,
+// counted on the last axis of Examples::eval. The last `unlabelled` tokens of each row have no label. `first`: index of
+// the first row to evaluate. `with_accuracy` false: the metrics accuracy and perplexity are left out.
 class TokenMetrics : public EvalMetrics {
  public:
   TokenMetrics(const TaskSettings& s, int64_t first, int64_t unlabelled, bool with_accuracy = true)

@@ -18,8 +18,9 @@ struct TrainingPrecision {
 //   accumulate    Whether a step may have several micro-batches. True: their gradients are summed in f32, unless
 //                 --grad_accum_dtype names a type. False: gradients are kept in the type in which the run computes
 //                 (f32, bf16 or f16), unless --grad_accum_dtype is fp32.
-//   safe_in_f16   Family::safe_in_f16 of the model. If it is false, --fp16 keeps products in f32, because operands
-//                 above 65,504 would be infinite, and keeps gradients in f32 unless --grad_accum_dtype is fp16.
+//   safe_in_f16   Family::safe_in_f16 of the model. If it is false, operands above 65,504 would be infinite in f16:
+//                 --fp16 then keeps products in f32. It also keeps gradients in f32, unless --grad_accum_dtype is
+//                 fp16.
 // Errors: H0211 bf16 and fp16 are both set; --grad_accum_dtype is bf16 or fp16 and the run does not compute in that
 // type; --split_invariant with gradients that are not f32.
 Result<TrainingPrecision> training_precision(const TrainSettings& s, bool accumulate,

@@ -17,6 +17,7 @@ PhiloxStream row_random(uint64_t seed, int64_t epoch, int64_t row);
 // The random numbers of an optimizer step, for mixup and cutmix.
 PhiloxStream step_random(uint64_t seed, int64_t step);
 
+// The boxes that random_crop() may choose.
 struct CropRange {
   // Area of the box as a fraction of the image's area.
   double least_area = 0.08, most_area = 1;
@@ -27,8 +28,8 @@ struct CropRange {
 Box random_crop(int64_t width, int64_t height, const CropRange& range, PhiloxStream& random);
 
 // The settings of ColorJitter. The factor of the brightness is drawn from [max(0, 1 - brightness), 1 + brightness], and
-// the factors of contrast and saturation likewise. The shift of the hue is drawn from [-hue, hue], in turns of the
-// colour circle. The changes are made in random order. 0: no change.
+// the factors of contrast and saturation likewise. The shift of the hue is drawn from [-hue, hue], as a fraction of a
+// full turn of the colour circle. The changes are made in random order. A setting of 0: no change of this kind.
 struct ColourJitter {
   double brightness = 0, contrast = 0, saturation = 0, hue = 0;
   bool any() const { return brightness > 0 || contrast > 0 || saturation > 0 || hue > 0; }
@@ -43,9 +44,9 @@ enum class Policy { none, rand_augment, trivial_augment };
 void apply_policy(Image& image, Policy policy, int64_t operations, int64_t magnitude,
                   PhiloxStream& random, Image& memory);
 
-// Draws the box of RandomErasing (Zhong et al. 2017); the caller sets it to the mean colour. There is a box with the
-// given probability. It has 2 to 33 % of the area, and its width is 0.3 to 3.3 times its height. Returns none if there
-// is no box, or if ten random boxes do not fit.
+// Draws the box of RandomErasing (Zhong et al. 2017); the caller sets its pixels to the mean colour. A box is drawn
+// with the given probability. It has 2 to 33 % of the image's area, and its width is 0.3 to 3.3 times its height.
+// Returns none if no box is drawn, or if ten random boxes do not fit.
 std::optional<Box> random_erasing(int64_t width, int64_t height, double probability,
                                   PhiloxStream& random);
 
@@ -58,8 +59,8 @@ struct Mix {
   bool any() const { return share < 1; }
 };
 struct MixSettings {
-  // The share is drawn from the distribution Beta(alpha, alpha) with the alpha of the chosen method. With cutmix
-  // Mix::share then becomes the exact fraction of the pixels outside the box. 0: the method is not used.
+  // Mix::share is drawn from the distribution Beta(alpha, alpha) with the alpha of the chosen method. With cutmix it is
+  // then replaced by the exact fraction of the pixels outside the box. An alpha of 0: the method is not used.
   double mixup_alpha = 0, cutmix_alpha = 0;
   bool any() const { return mixup_alpha > 0 || cutmix_alpha > 0; }
 };
@@ -101,8 +102,8 @@ struct TransformMemory {
 };
 
 // Decode the bytes of an image file, apply the transform, and write the pixels to `to`. training_pixels() sets `erased`
-// to the box that the caller must set to the mean colour, or to none. Errors: H2960, H2961, H2962 as read_image_info
-// and decode_part.
+// to the box whose pixels the caller must set to the mean colour, or to none. Errors: H2960, H2961, H2962 as
+// read_image_info and decode_part.
 Status training_pixels(std::string_view bytes, const TrainingTransform& t,
                        const DecodeLimits& limits, PhiloxStream random, Image& to,
                        std::optional<Box>& erased, TransformMemory& memory);

@@ -14,11 +14,11 @@ Error damaged_image(std::string_view why);  // error H2961 with a reason
 Error truncated_image(std::string_view what);
 
 Result<ImageInfo> read_jpeg_info(std::string_view bytes);
-// Decodes at least the part `box`, and returns the part that `to` has.
+// Decodes at least the part `box` of the image into `to`. Returns the part that was decoded.
 Result<Box> decode_jpeg(std::string_view bytes, const Box& box, Image& to);
 
 Result<ImageInfo> read_png_info(std::string_view bytes);
-// Decodes the whole image. `to` must have its size.
+// Decodes the whole image. `to` must already have the size of the image.
 Status decode_png(std::string_view bytes, Image& to);
 
 Result<ImageInfo> read_webp_info(std::string_view bytes);

@@ -7,7 +7,7 @@
 
 namespace hone {
 
-// The bytes of a PNG file with 8 bits for each of red, green and blue; the fourth byte of pixels is ignored. The
+// The bytes of a PNG file with 8 bits for each of red, green and blue; the fourth byte of each pixel is ignored. The
 // image must not be empty.
 std::string encode_png(const Image& from);
 

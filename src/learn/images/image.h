@@ -17,7 +17,7 @@ struct Box {
 // four bytes. Rows go from top to bottom.
 struct Image {
   int64_t width = 0, height = 0;
-  std::vector<uint8_t> pixels;  // [height, width, 4]; may be larger after a resize()
+  std::vector<uint8_t> pixels;  // [height, width, 4]; the vector may be longer after a resize()
 
   // Changes the size. Afterwards the pixels have unspecified values. The memory is never made smaller.
   void resize(int64_t new_width, int64_t new_height);

@@ -14,12 +14,13 @@ inline uint8_t grey_of(const uint8_t* p) {
 }
 
 // Blend the image with a reference image: result = reference + factor * (image - reference). Factor 0 gives the
-// reference, 1 the image, a factor above 1 increases the effect. The comments name the reference.
+// reference, factor 1 the unchanged image; a factor above 1 moves the image away from the reference. The comment after
+// each function names its reference.
 void change_brightness(Image& image, double factor);                // a black image
 void change_contrast(Image& image, double factor);                  // its mean grey value
 void change_saturation(Image& image, double factor);                // the image in grey
-void change_sharpness(Image& image, double factor, Image& memory);  // the image smoothed by 3 x 3
-// Shifts the hue by `share` turns of the colour circle, -0.5 to 0.5.
+void change_sharpness(Image& image, double factor, Image& memory);  // the image, smoothed by a 3 x 3 filter
+// Shifts the hue by the fraction `share` of a full turn of the colour circle, -0.5 to 0.5.
 void change_hue(Image& image, double share);
 
 void posterize(Image& image, int bits);      // keeps the upper `bits` bits of each value
@@ -27,12 +28,13 @@ void solarize(Image& image, int threshold);  // inverts values that are at least
 void autocontrast(Image& image);             // scales each channel to the range 0 to 255
 void equalize(Image& image);                 // equalizes the histogram of each channel
 
-// An affine map {a, b, c, d, e, f}. transform() sets output pixel (x, y) to the nearest input pixel at (a x + b y +
-// c, d x + e y + f), where x and y are the coordinates of the middle of the pixel. Pixels outside are black.
+// An affine map {a, b, c, d, e, f}. transform() sets each output pixel to the input pixel nearest to the point
+// (a x + b y + c, d x + e y + f), where (x, y) is the middle of the output pixel. If this point is outside the image,
+// the output pixel is black.
 using AffineMap = std::array<double, 6>;
 void transform(Image& image, const AffineMap& map, Image& memory);
-// The map of torchvision's affine(): `angle` and shear in degrees, translation in pixels, around the point
-// (center_x, center_y) in pixels.
+// The map of torchvision's affine(): rotates and shears the image around the point (center_x, center_y), and moves it.
+// `angle` and shear are in degrees, the center and the translation in pixels.
 AffineMap affine_map(double angle, double translate_x, double translate_y, double shear_x,
                      double shear_y, double center_x, double center_y);
 

@@ -24,13 +24,13 @@ struct ImageProcessor {
   // table()[channel][byte]: the value that the model gets for a byte, (byte * rescale - mean) / std.
   using Table = std::array<std::array<float, 256>, 3>;
   Table table() const;
-  // Sets the size of the images that the model gets to size x size, and resizes to this size without cutting anything
-  // off a square image. Changes the JSON too.
+  // Sets the size of the images that the model gets, and the size after the resize, to size x size: nothing is cut off
+  // a square image. Changes the JSON too.
   void set_size(int64_t size);
 };
 
-// Reads a processor from the JSON of the file `name`. Errors: H2963 a processor of another type, a key that hone does
-// not know or does not support, or a value out of range.
+// Reads a processor from the JSON of the file `name`. Errors: H2963 the type of the processor is not supported, a key
+// is unknown or not supported, or a value is out of range.
 Result<ImageProcessor> read_processor(const Json& json, const std::string& name);
 // Makes a processor for square images of this size. `type`: "ViTImageProcessor" or "ConvNextImageProcessor".
 // `imagenet`: true: mean and standard deviation are those of ImageNet; false: they are 0.5.

@@ -1,7 +1,8 @@
 // Resizes images with the same result as Pillow (Image.resize with antialias; src/libImaging/Resample.c). Each output
-// pixel is a weighted mean of the input pixels within the support of the filter, which grows with the scale. Rows and
-// columns are resized in two passes, in the order that Pillow 13 chooses by the sizes. Weights are integers with 22
-// fractional bits, and values are rounded to 8 bits after each pass.
+// pixel is a weighted mean of the input pixels within the support of the filter. If the image becomes smaller, the
+// support grows by the ratio of the input size to the output size. Rows and columns are resized in two passes, in the
+// order that Pillow 13 chooses by the sizes. Weights are integers with 22 fractional bits, and values are rounded to 8
+// bits after each pass.
 #pragma once
 
 #include <string>
@@ -30,7 +31,7 @@ Box input_box(const Resize& resize);
 // Scratch memory. Use it again for later calls, but only by one thread at a time.
 struct ResampleMemory {
   struct Weights {
-    // By output pixel: the first input pixel and the number of input pixels.
+    // For each output pixel: the first of its input pixels, and their number.
     std::vector<int32_t> first, count;
     std::vector<int32_t> weights;  // [output pixels, most]: weights of the input pixels
     int64_t most = 0;              // the largest count
@@ -39,7 +40,7 @@ struct ResampleMemory {
   Image rows;
 };
 
-// Computes the window into `to`. `part` has the pixels of the input in the box `at`, which must contain
+// Computes resize.window and writes it to `to`. `part` has the pixels of the input in the box `at`, which must contain
 // input_box(resize).
 void resample(const Image& part, const Box& at, const Resize& resize, Image& to,
               ResampleMemory& memory);

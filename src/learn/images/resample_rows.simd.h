@@ -1,5 +1,5 @@
 // The sums of resample_rows.h. For a row, a pixel takes four lanes, and AVX2 adds two pixels at a time. For a column,
-// the sums of W bytes are computed at a time.
+// the sums of W bytes are computed at a time (W: f32 lanes of a vector, simd.h).
 #include "engine/backends/cpu/isa/simd.h"
 #include "learn/images/resample_rows.h"
 

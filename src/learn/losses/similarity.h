@@ -12,9 +12,9 @@ namespace hone {
 ValueId scalar(Builder& b, double value);  // a constant, []
 // Divides each row of x [R,E] by its Euclidean length. A row of zeros stays zeros.
 ValueId unit_rows(Builder& b, ValueId x);
-// The cosines [R]: row i of x [R,E] with row i of y [R,E].
+// The cosines [R] between row i of x [R,E] and row i of y [R,E].
 ValueId cosine_of_rows(Builder& b, ValueId x, ValueId y);
-// The distances [R] of row i of x [R,E] and row i of y [R,E]. `kind`:
+// The distances [R] between row i of x [R,E] and row i of y [R,E]. `kind`:
 //   "cosine"      1 - cosine; `apart` has no effect
 //   "euclidean"   the Euclidean length of x - y + apart
 //   "manhattan"   the sum of the magnitudes of x - y + apart

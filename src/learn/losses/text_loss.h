@@ -14,7 +14,7 @@
 namespace hone {
 
 struct TextLossInputs {
-  Values columns;  // embeddings f32[R,E] of each column; their vectors need not have length 1
+  Values columns;  // embeddings f32[R,E] of each column; they need not have length 1
   ValueId labels = kNoValue;  // f32[R]; kNoValue: rows have no label
   ValueId weight = kNoValue;  // f32[R]: 1 for a row of the batch, 0 for an empty row
   // f32[]: factor of the loss. With TextLoss::mean it multiplies the sum over the rows, so 1 / (number of rows) gives
@@ -48,8 +48,8 @@ std::vector<TextLoss> all_text_loss();  // all losses; generated from the files 
 std::vector<std::string> text_loss_names();
 const TextLoss* find_text_loss(const std::string& name);  // nullptr: no loss has the name
 
-// sentence-transformers' MatryoshkaLoss. For each i the loss is computed from the first dims[i] numbers of each
-// embedding, scaled to length 1. The result is the sum over i of weights[i] times this loss.
+// sentence-transformers' MatryoshkaLoss. For each i the loss is computed from shortened embeddings: the first dims[i]
+// numbers of each embedding, scaled to length 1. The result is the sum over i of weights[i] times this loss.
 struct Matryoshka {
   std::vector<int64_t> dims;    // empty: the loss of the whole embeddings, not scaled
   std::vector<double> weights;  // one for each of `dims`; empty: all are 1

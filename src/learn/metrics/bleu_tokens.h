@@ -16,7 +16,7 @@ enum class BleuTokenizer { k13a, kIntl, kZh, kChar, kNone };
 std::vector<std::string> bleu_tokenizer_names();
 const char* name_of(BleuTokenizer t);
 
-// The line with white space between its tokens; there may be several characters of white space in one place.
+// The line with white space between its tokens; two tokens may be separated by several characters of white space.
 std::string bleu_tokenized(std::string_view line, BleuTokenizer t);
 
 }  // namespace hone

@@ -16,8 +16,7 @@ struct BootstrapOptions {
 // Draws one sample: sets times[i] to the number of times that example i is in it. The result depends only on the seed,
 // the number `sample` and times.size() (the Philox generator).
 void draw_examples(uint64_t seed, uint64_t sample, std::span<int32_t> times);
-// The percentile `share` (0 to 1) of values in ascending order, with numpy's linear interpolation; NaN if there are
-// none.
+// The percentile `share` (0 to 1) of values in ascending order, with numpy's linear interpolation; NaN without values.
 double percentile_of_sorted(const std::vector<double>& sorted, double share);
 
 struct Interval {

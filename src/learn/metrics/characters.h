@@ -7,7 +7,8 @@
 
 namespace hone {
 
-// Whether str.split() and str.strip() treat the Unicode code point as white space; more than ASCII's are.
+// Whether str.split() and str.strip() treat the Unicode code point as white space. Some code points beyond ASCII are
+// white space too.
 bool is_python_space(uint32_t code);
 
 std::string_view strip_right(std::string_view text);  // str.rstrip()

@@ -10,7 +10,7 @@
 namespace hone {
 
 // Counts for one class. predicted: examples whose prediction is the class. expected: examples whose reference is the
-// class. right: examples of which both are the class.
+// class. right: examples whose prediction and reference are both the class.
 struct ClassCounts {
   int64_t predicted = 0, expected = 0, right = 0;
 };
@@ -41,7 +41,7 @@ class LabelMetric : public Metric {
 
   bool keep_;
   Confusion confusion_;
-  std::map<std::pair<int64_t, int64_t>, int32_t> cells_;  // (prediction, reference) -> a number
+  std::map<std::pair<int64_t, int64_t>, int32_t> cells_;  // (prediction, reference) -> its number
   std::vector<int32_t> examples_;  // each example's number in cells_; only with keep_examples
 };
 

@@ -58,7 +58,7 @@ class CountedMetric : public Metric {
   std::vector<std::array<int32_t, N>> kept_;
 };
 
-// The release of sacreBLEU whose values BLEU and chrF have. Their signatures name it.
+// BLEU and chrF have the values of this release of sacreBLEU, and their signatures name it.
 inline constexpr const char* kSacrebleuVersion = "2.6.0";
 
 }  // namespace hone

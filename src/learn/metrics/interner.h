@@ -10,7 +10,7 @@
 
 namespace hone {
 
-// A metric clears its Interner when it has more words than this, so that memory does not grow with the data.
+// A metric clears its Interner when the Interner has more words than this, so that memory does not grow with the data.
 inline constexpr int32_t kKeptWords = 1 << 16;
 
 class Interner {

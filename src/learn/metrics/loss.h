@@ -7,10 +7,10 @@
 
 namespace hone {
 
-// eval_loss is computed as in Trainer.evaluation_loop (Transformers 5.23). The loss of a batch, `batch_rows`
-// consecutive rows, is the mean over its label tokens. eval_loss is the mean of the batches' losses, weighted by their
-// numbers of rows. If any batch has a finite loss, batches whose loss is not finite are skipped. eval_loss_per_token
-// is the mean over all label tokens. Memory: 24 bytes for each batch.
+// eval_loss is computed as in Trainer.evaluation_loop (Transformers 5.23). A batch is `batch_rows` consecutive rows.
+// Its loss is the mean over its label tokens. eval_loss is the mean of the batches' losses, each weighted by the
+// batch's number of rows. If any batch has a finite loss, batches whose loss is not finite are skipped.
+// eval_loss_per_token is the mean over all label tokens. Memory: 24 bytes for each batch.
 class EvalLoss {
  public:
   explicit EvalLoss(int64_t batch_rows) : batch_rows_(batch_rows) {}
@@ -44,8 +44,8 @@ int64_t predicted_class(std::span<const float> logits);
 // exp(loss); infinity if that overflows, as in run_clm.
 double perplexity(double loss);
 
-// The share of right answers. In run_clm's accuracy an answer is a label token; it is right if it is the argmax of its
-// logits.
+// The share of right answers. In run_clm's accuracy an answer is a label token; it is right if the label has the
+// largest logit.
 struct Accuracy {
   int64_t correct = 0, total = 0;
   // Adds `of` answers, of which `right` are right.
@@ -72,7 +72,7 @@ class TrainLoss {
   // The mean over the steps since the last call, NaN if there were none. The next call starts again from here.
   double take_mean();
   double run_mean() const;  // over the whole run: train_loss in train_results.json
-  // To save and restore with a checkpoint.
+  // The values that a checkpoint saves and restores.
   struct State {
     double sum = 0, total = 0;
     int64_t steps = 0, total_steps = 0;

@@ -26,10 +26,10 @@ namespace hone {
 class SentenceSplitter;  // sentences.h
 
 // The kind of a metric's predictions and references, and the function that adds them:
-//   kLabel   class numbers   add_label()
-//   kNumber  real numbers    add_number()
-//   kText    texts           add_text()
-//   kTags    texts of labels with spaces between them: add_text() with one reference of the same number of labels
+//   kLabel   class numbers              add_label()
+//   kNumber  real numbers               add_number()
+//   kText    texts                      add_text()
+//   kTags    labels, joined by spaces   add_text(), with one reference that has the same number of labels
 enum class MetricInput { kLabel, kNumber, kText, kTags };
 
 struct MetricOptions {
@@ -55,7 +55,7 @@ using MetricValues = std::vector<MetricValue>;
 class Metric {
  public:
   virtual ~Metric() = default;
-  // Adds one example. Each metric accepts only the function for its MetricInput; the others are a Bug.
+  // Adds one example. Each metric accepts only the function for its MetricInput; a call of another one is a Bug.
   virtual void add_label(int64_t prediction, int64_t reference);
   virtual void add_number(double prediction, double reference);
   // There must be at least one reference. The views are not kept.
@@ -64,7 +64,7 @@ class Metric {
   virtual int64_t examples() const = 0;  // the number of examples added
   // The metric's values over all examples; NaN if a value is not defined. H2602: f1 with the average "binary" has more
   // than two classes, or two classes of which neither is positive_label. H2604: a prediction of kTags and its reference
-  // have different numbers of labels, or there are several references.
+  // have different numbers of labels, or a prediction has several references.
   virtual Result<MetricValues> values() const = 0;
   // The values if example i had been added times[i] times. Needs keep_examples.
   virtual Result<MetricValues> values_of(std::span<const int32_t> times) const = 0;

@@ -1,7 +1,7 @@
 // Splits a text into sentences by the Punkt algorithm (Kiss and Strunk, "Unsupervised Multilingual Sentence Boundary
 // Detection", Computational Linguistics 32(4), 2006). The results are those of sent_tokenize in NLTK 3.10. The
-// algorithm needs data about the language, which NLTK distributes (punkt_tab). hone reads an installed copy; it has
-// none of its own.
+// algorithm needs data about the language, which NLTK distributes (punkt_tab). hone reads an installed copy of this
+// data and does not contain one.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ class SentenceSplitter {
   // Reads the files of a folder tokenizers/punkt_tab/<language>: abbrev_types.txt, collocations.tab, sent_starters.txt
   // and ortho_context.tab. H2603: a file is missing or has another form.
   static Result<SentenceSplitter> load(const std::string& folder);
-  // Takes the contents of these files, in this order. `name` stands for the folder in messages. H2603: as load().
+  // Takes the contents of the files that load() reads, in that order. `name` stands for the folder in messages. H2603:
+  // as load().
   static Result<SentenceSplitter> parse(std::string_view abbreviations,
                                         std::string_view collocations, std::string_view starters,
                                         std::string_view contexts, const std::string& name);
@@ -52,10 +53,10 @@ class SentenceSplitter {
   std::unordered_map<std::string, int64_t, Hash, std::equal_to<>> contexts_;
 };
 
-// Finds the folder with a language's Punkt data. Searches NLTK's folders: those in the variable NLTK_DATA (separated
-// by ':'), ~/nltk_data, /usr/share/nltk_data, /usr/local/share/nltk_data, /usr/lib/nltk_data and
-// /usr/local/lib/nltk_data. `nltk_data`: searches only this folder, which may also be the language's own folder; "":
-// NLTK's folders. H2603: the data was not found; the message lists the searched folders.
+// Finds the folder with a language's Punkt data. Searches NLTK's folders, which are those in the variable NLTK_DATA
+// (separated by ':'), ~/nltk_data, /usr/share/nltk_data, /usr/local/share/nltk_data, /usr/lib/nltk_data and
+// /usr/local/lib/nltk_data. If `nltk_data` is not "", only this folder is searched; it may also be the language's own
+// folder. H2603: the data was not found; the message lists the searched folders.
 Result<std::string> find_punkt_folder(const std::string& nltk_data = "",
                                       const std::string& language = "english");
 

@@ -17,7 +17,7 @@ std::vector<std::string> adapted_parameters(const ModelConfig& c);
 // Reads the contents of an adapter_config.json. H2305: it is not a LoRA adapter, or has a setting that hone does not
 // support.
 Result<Adapter> read_adapter_config(const OrderedJson& file);
-// The contents of adapter_config.json for c.adapter. `base`: the name of its model (base_model_name_or_path).
+// The contents of adapter_config.json for c.adapter. `base`: the name of the base model (base_model_name_or_path).
 Json adapter_config(const ModelConfig& c, const std::string& base);
 // H2305: c.adapter adapts no layer of the model, a module that it names cannot be trained in full, or one of its
 // patterns is not a valid regular expression.

@@ -12,8 +12,8 @@ namespace hone {
 inline constexpr const char* kSharedTable = "model.shared.weight";
 
 struct BartStyle {
-  // true: layer norms are before attention and MLP, and each stack of layers ends with a further one. false: layer
-  // norms are after the residual sums.
+  // true: layer norms are before attention and MLP, and each stack of layers ends with a further layer norm. false:
+  // layer norms are after the residual sums.
   bool pre_norm = false;
   bool embedding_norm = true;  // layernorm_embedding: a layer norm after the embedding
   enum class Positions {
@@ -21,20 +21,21 @@ struct BartStyle {
     kept,     // sinusoids that the checkpoint holds; not trained
     made,     // sinusoids that hone computes
   } positions = Positions::learned;
-  // Names of the weights: of the encoder's embedding, the decoder's, and the head. Tied weights have the same name.
+  // Names of the weights of the encoder's embedding, the decoder's embedding and the head. Tied weights have the same
+  // name.
   std::string source_embedding, target_embedding, head;
   // Declares these weights in the order of the checkpoint, by bart_table() and bart_head_matrix().
   void (*declare_tables)(ModelGraph& g, const BartStyle& style) = nullptr;
 };
 
-// Reads the sizes and checks the activation; both sides get the same vocabulary. H2302: a value is not valid. H2303:
-// the activation is not supported.
+// Reads the sizes and checks the activation. Encoder and decoder get the same vocabulary size. H2302: a value is not
+// valid. H2303: the activation is not supported.
 Status read_bart_config(ModelConfig& c);
 // Reads pad_token_id and decoder_start_token_id. `padding`, `start`: their values if the keys are absent. H2302: a
 // value is not valid.
 Status read_bart_tokens(ModelConfig& c, int64_t padding, int64_t start);
 
-// Declares an embedding [rows,C]. If it is tied, it may have the names of all its roles in a checkpoint.
+// Declares an embedding [rows,C]. If it is tied, a checkpoint may have it under the name of any of its roles.
 void bart_table(ModelGraph& g, const BartStyle& style, const std::string& name, int64_t rows,
                 bool trained = true);
 // Declares a head [V,C] that is not tied.

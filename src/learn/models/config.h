@@ -29,7 +29,7 @@ enum class Head {
   none,                     // no head: the model gives hidden states
 };
 std::string name_of(Head h);   // "masked_lm"
-bool classifies(Head h);       // sequences, tokens or images into classes; such a head has labels
+bool classifies(Head h);       // whether the head classifies sequences, tokens or images; it then has labels
 bool reads_sequences(Head h);  // whether there is one row of logits for each sequence of tokens
 
 // Values of a model that reads tokens. Families of image models do not set them (Family::reads_text).
@@ -39,7 +39,7 @@ struct TextConfig {
   double neftune_alpha = 0;    // factor of NEFTune's noise (ModelGraph::with_noise); 0: no noise
 };
 
-// Values of an encoder-decoder's encoder. The decoder's are in ModelConfig.
+// Values that only encoder-decoders have. The decoder's other values are in ModelConfig.
 struct EncoderDecoderConfig {
   int64_t source_vocab = 0, encoder_heads = 0;
   // The token with which the decoder starts; -1: the last token of the labels.
@@ -48,11 +48,11 @@ struct EncoderDecoderConfig {
 
 // Values of an image model (Family::reads_text is false).
 struct ImageConfig {
-  int64_t image_height = 0, image_width = 0, channels = 0;  // size of the images it was made for
-  bool any_image_size = false;  // true: it also reads images of other sizes, as ResNets do
+  int64_t image_height = 0, image_width = 0, channels = 0;  // size of the images that the model was made for
+  bool any_image_size = false;  // true: the model also reads images of other sizes, as ResNets do
   int64_t least_image = 1;      // with any_image_size: the smallest height and width, in pixels
-  // Layer-wise decay of learning rates: a group of layers has the rate of the next group times this
-  // (ParamSpec::depth).
+  // Layer-wise decay of learning rates: the rate of a group of layers is that of the next group times this factor
+  // (ParamSpec::depth: the number of the group).
   double layer_decay = 1;
 };
 
@@ -75,11 +75,11 @@ struct ModelConfig : TextConfig, EncoderDecoderConfig, ImageConfig {
   int64_t window = 0;                      // tokens of the sliding attention window; 0: none
   std::shared_ptr<const Adapter> adapter;  // trained beside frozen weights; null: all are trained
   std::shared_ptr<const Quantization> quantization;  // of the frozen weights; null: they are floats
-  std::shared_ptr<const EmbeddingForm> embedding;    // how it embeds texts; null: it does not
+  std::shared_ptr<const EmbeddingForm> embedding;    // how the model embeds texts; null: it does not
 
-  // The value of a key of config.json; `otherwise` if the key is absent or null. integer() is H2302 if the value is
-  // not a whole number from 0 to 2^40, or if the key is absent and there is no `otherwise`. The other functions return
-  // `otherwise` also for a value of another type.
+  // The value of a key of config.json; `otherwise` if the key is absent or null. integer() returns H2302 if the value
+  // is not a whole number from 0 to 2^40, or if the key is absent and there is no `otherwise`. The other functions
+  // return `otherwise` also for a value of another type.
   Result<int64_t> integer(const std::string& key, std::optional<int64_t> otherwise = {}) const;
   double real(const std::string& key, double otherwise) const;
   bool flag(const std::string& key, bool otherwise) const;

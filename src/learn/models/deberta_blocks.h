@@ -6,8 +6,9 @@
 
 namespace hone {
 
-// The inputs of a layer's attention: q, k, v [T,C] of the tokens, and the keys and queries [2 span, C] that are made
-// from the table of relative positions; kNoValue: the config does not use these.
+// The inputs of a layer's attention. q, k, v: [T,C], of the tokens. position_keys, position_queries: [2 span, C], made
+// from the table of relative positions, which has `span` rows for each direction; kNoValue: the config does not use
+// them.
 struct DebertaParts {
   ValueId q, k, v, position_keys = kNoValue, position_queries = kNoValue;
 };
@@ -16,8 +17,8 @@ struct DebertaParts {
 struct DebertaStyle {
   bool buckets = true;     // position_buckets of config.json is used
   bool table_norm = true;  // norm_rel_ebd of config.json is used
-  // Makes a layer's parts from its input x [T,C]. `at`: the name of its attention. `rows`: the table of relative
-  // positions; kNoValue: there is none.
+  // Makes a layer's parts from the layer's input x [T,C]. `at`: the name of the layer's attention. `rows`: the table of
+  // relative positions; kNoValue: there is none.
   DebertaParts (*parts)(ModelGraph& g, const std::string& at, ValueId x, ValueId rows) = nullptr;
   bool multiple_choice = false;  // EncoderStyle::multiple_choice
 };

@@ -36,7 +36,7 @@ struct EncoderNames {
 };
 
 struct EncoderStyle {
-  // The row of the position table for a sequence's first token; the row before it belongs to padding.
+  // The row of the position table for a sequence's first token. The row before it, if there is one, belongs to padding.
   int64_t first_position = 0;
   const char* decoder = "";  // name of the matrix of the masked-LM head
   EncoderKeys keys = {};
@@ -45,7 +45,7 @@ struct EncoderStyle {
   int64_t usual_types = 2, least_types = 1;   // type_vocab_size: default and minimum
   int64_t usual_padding = 0;                  // pad_token_id if the config has none
   double norm_eps = 1e-12;                    // layer_norm_eps if the config has none
-  double usual_dropout = 0.1;                 // of all kinds of dropout, if the config has none
+  double usual_dropout = 0.1;                 // probability of every dropout, if the config has none
   const char* usual_act = "gelu";             // hidden_act if the config has none
   const char* embeddings_norm = "embeddings.LayerNorm";
   bool inner_dropout = true;  // dropout after the MLP
@@ -60,8 +60,8 @@ struct EncoderStyle {
   std::function<ValueId(int64_t layer, const std::string& at, ValueId x)> attend = nullptr;
   // Replaces the first layer of the MLP and its activation, x [N,C] -> [N,F].
   std::function<ValueId(const std::string& at, ValueId x, const LinearLayer& o)> inner = nullptr;
-  // Replaces the output of a layer; x: its input; x and out are [T,C]. If it is set, the last layer is computed for
-  // all tokens, even if the head reads only the first token of each sequence.
+  // Replaces the output `out` of a layer. x: the layer's input. Both are [T,C]. If after_layer is set, the last layer
+  // is computed for all tokens, even if the head reads only the first token of each sequence.
   std::function<ValueId(int64_t layer, ValueId x, ValueId out)> after_layer = nullptr;
 };
 
@@ -72,8 +72,8 @@ Status read_encoder_config(ModelConfig& c, const EncoderStyle& style = {});
 // row and those before it are not used by tokens. Reduces c.max_positions accordingly. H2302: pad_token_id is null, or
 // no row is left.
 Status read_positions_after_padding(ModelConfig& c);
-// The Family::count_positions of these families. Padding tokens, also in the middle of a text, do not count and get
-// the position -1, which is the row for padding (Transformers' create_position_ids_from_input_ids).
+// The Family::count_positions of these families. Padding tokens, also in the middle of a text, do not count. They
+// get the position -1, which selects the row for padding (Transformers' create_position_ids_from_input_ids).
 void number_tokens_of_text(const ModelConfig& c, std::span<const int32_t> ids,
                            std::span<int32_t> positions);
 // The width E of the embedding tables: embedding_size in config.json; absent: the hidden size.
@@ -99,7 +99,7 @@ void declare_pooler(ModelGraph& g, const std::string& at, ValueId x);
 // The first part of a masked-LM head: linear layer, activation and layer norm, x [N,C] -> [N,width].
 ValueId encoder_transform(ModelGraph& g, const std::string& dense, const std::string& norm,
                           ValueId x, const std::string& act, const EncoderStyle& style = {});
-// The matrix of a masked-LM head: the word embedding if the config ties them, else a separate weight.
+// The matrix of a masked-LM head: the word embedding if the config ties the two, else a separate weight.
 ValueId encoder_decoder_matrix(ModelGraph& g, const EncoderStyle& style);
 // The bias [V] of a masked-LM head. Its name is `tied_name`, or `own_name` if the matrix is not tied.
 ValueId encoder_decoder_bias(ModelGraph& g, const char* tied_name, const char* own_name);

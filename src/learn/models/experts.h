@@ -26,8 +26,8 @@ struct ExpertStyle {
   // Keys of config.json for E, k and F.
   const char *count = "num_experts", *chosen = "num_experts_per_tok",
              *inner = "moe_intermediate_size";
-  // true: the router's probabilities of a token's k experts are divided by their sum. false: the probabilities are the
-  // shares.
+  // true: the shares are the router's probabilities of a token's k experts, divided by their sum. false: the shares are
+  // these probabilities themselves.
   bool normalizes = true;
   // gpt-oss: the router is `at`router with a bias. The experts are `at`experts.gate_up_proj [E,C,2F], in which columns
   // of gate and up alternate, and down_proj [E,F,C], with biases; gate and up are clamped.
@@ -58,8 +58,8 @@ std::vector<std::string> stacked_parameters(const std::vector<ParamSpec>& params
 struct Routing {
   ValueId chosen, shares;  // numbers of the chosen experts, i32[T,k], and their shares, [T,k]
 };
-// Applies experts that the family's own router has chosen to x [T,C] -> [T,C]. `at`: the module's full name, with a
-// dot at its end.
+// For families with a router of their own: applies to each row of x [T,C] the experts that `routing` chooses -> [T,C].
+// `at`: the module's full name, with a dot at its end.
 ValueId experts_of(ModelGraph& g, const ExpertStyle& style, const std::string& at, ValueId x,
                    const Routing& routing);
 // Adds the keys and tensors of experts to a GGUF layout, and removes those of ordinary MLPs.

@@ -71,17 +71,19 @@ struct Family {
   // The name of the head's weight if it is not tied. If a checkpoint has this weight and it differs from the
   // embedding, it is used although the config ties the two, as in Transformers. nullptr: only the config decides.
   const char* separate_head = nullptr;
-  // true: only the checkpoint decides, not the config: the head is tied if it equals the embedding or is missing.
+  // true: only the checkpoint decides, not the config: the head is tied if its weight equals the embedding or is
+  // missing.
   bool head_of_file = false;
   // Recognizes the naming scheme of a file (ModelConfig::layout); has(name): the file has a weight of this name.
   // nullptr: the family supports only Transformers' names.
   std::string (*layout)(const std::function<bool(const std::string& name)>& has) = nullptr;
-  // The order of the modules in Transformers' classes, if it differs from the order in which the graph uses them. In a
-  // module, its own weights come first, then the child modules of this list in its order, then the other children in
-  // the order of the graph (module_order.h). nullopt: the order is not known.
+  // The order of the modules in Transformers' classes. The list names the modules whose order differs from that of the
+  // graph; empty: none. In a module, its own weights come first, then the child modules that are in this list, in the
+  // order of the list, then the other children in the order of the graph (module_order.h). nullopt: the order is not
+  // known.
   std::optional<std::vector<std::string>> module_order = {};
-  // Whether activations of the published models stay within the range of f16. false: with --fp16, larger ones become
-  // the largest value of f16, as Transformers clamps them.
+  // Whether activations of the published models stay within the range of f16. false: with --fp16, larger activations
+  // become the largest value of f16, as Transformers clamps them.
   bool safe_in_f16 = true;
 
   // The weights of body and head, in the order in which the graph uses them.
@@ -90,7 +92,7 @@ struct Family {
   std::vector<ConstantTable> constants(const ModelConfig& c) const;
   // Other names that the weight may have in a checkpoint, best first, without spec.name.
   std::vector<std::string> other_names(const ModelConfig& c, const ParamSpec& spec) const;
-  bool leaves_unread(const std::string& name) const;  // whether it ends in one of `unread`
+  bool leaves_unread(const std::string& name) const;  // whether the name ends in one of `unread`
 };
 
 const std::vector<Family>& families();  // all families
@@ -114,8 +116,8 @@ int64_t parameter_count(const ModelConfig& c, bool with_tables = true);
 Status set_head(ModelConfig& c, Head head, int64_t labels = 0);
 // Sets a head that classifies, and the names of its labels in c.config: id2label and label2id.
 Status set_head(ModelConfig& c, Head head, const std::vector<std::string>& labels);
-// The name of Transformers' class for the model with its head: "MistralForCausalLM". It is the one that config.json
-// names if it fits the head, else the one of the model type.
+// The name of Transformers' class for the model with its head: "MistralForCausalLM". It is the class that config.json
+// names, if this class has the head; else the model type's class for the head.
 std::string architecture_of(const ModelConfig& c);
 // The number of labels by id2label or num_labels in config.json; 2 if both are absent, as in Transformers.
 int64_t config_labels(const ModelConfig& c);

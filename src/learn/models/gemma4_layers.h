@@ -15,7 +15,7 @@ inline constexpr int64_t kGemma4FullHead = 512;  // global_head_dim if config.js
 
 // Whether the layer has full attention, without a window.
 bool gemma4_is_full(const ModelConfig& c, int64_t layer);
-// The heads of the layers with full attention; all these layers have the same.
+// The heads of the layers with full attention; they are the same in all these layers.
 LayerHeads gemma4_full_heads(const ModelConfig& c);
 RotationStyle gemma4_rotation(const ModelConfig& c);
 // The last layers have no keys and values of their own: they read those of an earlier layer. Returns the number of the

@@ -1,7 +1,7 @@
 // The layout of GGUF files (llama.cpp) for a model type: the keys of the metadata, the names of the tensors, and the
 // differences between their elements and Transformers' weights. A ModelType has a pointer to its layout;
-// learn/checkpoint/gguf reads and writes files with it. "The file" is the GGUF file here, "a weight" a tensor of
-// Transformers.
+// learn/checkpoint/gguf uses the layout to read and write files. "The file" is the GGUF file here, "a weight" a tensor
+// of Transformers.
 #pragma once
 
 #include <functional>
@@ -12,16 +12,16 @@
 
 namespace hone {
 
-// A key of the metadata, and the key of config.json with the same value.
+// A key of the metadata, and the key of config.json that has the same value.
 struct GgufKey {
   std::string gguf;      // the key, without the architecture's name and the dot before it
   std::string config;    // key of config.json; "": the metadata key is written, but not read
   bool is_real = false;  // the value is a real number; false: an integer or a flag
-  // Computes the values to write: one number, or a list; an empty result: the key is not written. nullptr: writes the
-  // value in config.json.
+  // Computes the values to write: one number, or a list; an empty result: the key is not written. nullptr: the value of
+  // config.json is written.
   std::vector<int64_t> (*values)(const ModelConfig& c) = nullptr;
   double usual = 0;  // the real number to write if config.json has none
-  // Computes the real number to write. nullptr: writes the value in config.json.
+  // Computes the real number to write. nullptr: the value of config.json is written.
   double (*real)(const ModelConfig& c) = nullptr;
   bool of_tokenizer = false;  // the key begins with "tokenizer.ggml.", not with the architecture
   bool is_text = false;       // the value is a text, which is written only if config.json has it
@@ -33,11 +33,11 @@ struct GgufKey {
 // The name of a tensor in the file, and the name of the weight.
 struct GgufName {
   std::string gguf, weight;  // without ".weight" and ".bias"
-  std::string beside = {};   // this name is used only in files with this tensor; "": in all files
+  std::string beside = {};   // the pair applies only to files with this tensor; "": to all files
 };
 // A tensor of a layer that holds one part of a weight. The columns part, part + parts, part + 2 parts, ... of the
-// weight's last axis are in this tensor. A stack of matrices [E,in,out] is [E,out,in] in the file. Names are complete,
-// but without the layer.
+// weight's last axis are in this tensor. A stack of matrices [E,in,out] is [E,out,in] in the file. Names have their
+// ending, such as ".weight", but not the layer.
 struct GgufPart {
   std::string gguf, weight;
   int64_t part = 0, parts = 1;
@@ -54,7 +54,7 @@ struct GgufTiles {
 };
 // A further stack of layers: the decoder of an encoder-decoder.
 struct GgufStack {
-  std::string gguf, layers;          // before the layer's number: "dec.blk.", "decoder.block."
+  std::string gguf, layers;          // parts of names before the layer's number: "dec.blk.", "decoder.block."
   std::vector<GgufName> names = {};  // as GgufLayout::of_layer
 };
 // A weight with one element in each layer, which the file has as a list in its metadata, with one number for each
@@ -69,7 +69,7 @@ struct GgufList {
 struct GgufStateRows {
   std::string weight, mixed, gates;
 };
-// Successive rows of such a weight that are also successive rows of one of the two tensors.
+// Successive rows of the weight of a GgufStateRows that are also successive rows of one of its two tensors.
 struct GgufRun {
   bool of_gates;  // the tensor is `gates`; false: `mixed`
   // tensor_row: the first row in the tensor. weight_row: the first row in the weight. count: the number of rows.
@@ -97,13 +97,13 @@ struct GgufLayout {
   std::string inner = "intermediate_size";
   // once: tensors outside the layers. of_layer: tensors of each layer, without "blk.3." and the weight's layer.
   std::vector<GgufName> once = {}, of_layer = {};
-  std::string layers = {};  // in names of weights before the layer's number: "model.layers."
+  std::string layers = {};  // the part of a weight's name before the layer's number: "model.layers."
   // Tensors of each layer for which `of_layer` does not work, because the two names do not have the same ending
   // ".weight" or ".bias". Names are complete, but without the layer.
   std::vector<GgufName> whole = {};
   std::vector<GgufPart> parts = {};
   std::vector<GgufList> lists = {};
-  std::string block = "blk.";          // in names of tensors before the layer's number
+  std::string block = "blk.";          // the part of a tensor's name before the layer's number
   std::vector<GgufStack> stacks = {};  // layers other than those of `of_layer`
   bool rotates = false;                // positions are rotary (RoPE), perhaps scaled
   RotationStyle rotation = {};         // default values, and the config.json keys of RoPE

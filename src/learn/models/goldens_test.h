@@ -1,5 +1,5 @@
-// Lists the golden models in tests/goldens. The parity tests run on all that they find, so a new one needs no
-// registration.
+// Lists the golden models in tests/goldens. The parity tests run on all golden models in these lists, so a new golden
+// model needs no registration.
 #pragma once
 
 #include <algorithm>

@@ -62,7 +62,7 @@ struct EncoderInputs {
 // them).
 struct KvCache {
   // cu_cache: i32[S+1], cumulative lengths in the cache. block_table: i32[S,B], the pages of each sequence. slots:
-  // i32[T], the places of the new tokens.
+  // i32[T], the places of the new tokens in the cache.
   ValueId cu_cache = kNoValue, block_table = kNoValue, slots = kNoValue;
   // cache_pages: number of pages. cache_page: tokens of a page.
   int64_t cache_pages = 0, cache_page = 0;
@@ -70,11 +70,12 @@ struct KvCache {
   // i32[S,Bx], the pages of each sequence, for the decoder. cross_slots: i32[Te], the places of the tokens, for the
   // encoder.
   ValueId cu_cross = kNoValue, cross_table = kNoValue, cross_slots = kNoValue;
-  int64_t cross_pages = 0;  // number of its pages
-  // For families whose layers carry states. state_from: i32[S], the row from which each sequence's states are read;
-  // negative: they start as zeros. state_to: i32[S], the row to which they are written; negative: they are not kept.
+  int64_t cross_pages = 0;  // number of pages of the second cache
+  // For families whose layers carry states (ModelGraph::carried). Each state has rows, so that several sequences can
+  // keep theirs. state_from: i32[S], the row from which a sequence's states are read; negative: they start as zeros.
+  // state_to: i32[S], the row to which they are written; negative: they are not kept.
   ValueId state_from = kNoValue, state_to = kNoValue;
-  int64_t state_rows = 0;  // number of rows
+  int64_t state_rows = 0;  // number of rows of each state
 };
 
 // Options of a linear layer.
@@ -100,8 +101,8 @@ struct CrossKeys {
   ValueId k, v;
 };
 
-// Heads of a layer that differ from the config's. If kv_heads or head_dim is 0, it is as in the config. keys_of: the
-// earlier layer whose keys and values the layer uses, in Mode::cached from that layer's cache; -1: the layer's own.
+// Heads of a layer that differ from the config's. A kv_heads or head_dim of 0: the config's. keys_of: the earlier layer
+// whose keys and values the layer uses, in Mode::cached from that layer's cache; -1: the layer's own.
 struct LayerHeads {
   int64_t kv_heads = 0, head_dim = 0;
   int64_t keys_of = -1;
@@ -110,7 +111,7 @@ struct LayerHeads {
 class ModelGraph : public TextInputs, public ImageInputs, public EncoderInputs, public KvCache {
  public:
   enum class Mode { train, eval, cached };
-  // `declared` not null: the graph is built only to list its weights there.
+  // `declared` not null: the graph is built only to list its weights in `*declared`.
   ModelGraph(Builder& b, const ModelConfig& c, Mode mode, DeclaredWeights* declared = nullptr)
       : b(b),
         config(c),
@@ -124,8 +125,8 @@ class ModelGraph : public TextInputs, public ImageInputs, public EncoderInputs, 
   double init_std;       // standard deviation of normal initial weights; used by later declarations
   bool of_head = false;  // later declarations get ParamSpec::of_head
   // Later declarations get ParamSpec::depth. It is the number of the weights' group of layers, counted from the input:
-  // 0, 1, ...; the last group is the head. Families of image models count as timm's group_matcher; others leave it at
-  // 0.
+  // 0, 1, ...; the last group is the head. Families of image models count the groups as timm's group_matcher does;
+  // others leave `depth` at 0.
   int64_t depth = 0;
 
   // Adds the weights to the program as parameters, and the tables as constants. `trainable` false: no weight is
@@ -186,7 +187,7 @@ class ModelGraph : public TextInputs, public ImageInputs, public EncoderInputs, 
   // tokens are kept in the layer's state "conv".
   ValueId causal_conv(int64_t layer, const std::string& at, ValueId x, int64_t taps, bool bias);
   // For Mode::cached: a state of `width` elements, named `which`, that the layer carries from token to token.
-  // carried() returns the states [S,width] before this program's tokens; carry() sets those after them.
+  // carried() returns the states [S,width] before this program's tokens; carry() sets the states after these tokens.
   ValueId carried(int64_t layer, const std::string& which, int64_t width);
   void carry(int64_t layer, const std::string& which, ValueId after);
 
@@ -203,8 +204,8 @@ class ModelGraph : public TextInputs, public ImageInputs, public EncoderInputs, 
   // gradient.
   ValueId embed(ValueId table);
   // In training, adds NEFTune's noise (arXiv 2310.05914) to the tokens' embeddings x [T,C]: uniform in
-  // +-neftune_alpha / sqrt(L C), where L (row_lengths) is the number of tokens of the row; for Transformers it is the
-  // length of the padded batch. The random numbers (Philox) depend on the row's number and the token's position.
+  // +-neftune_alpha / sqrt(L C), where L (row_lengths) is the number of tokens of the row. Transformers uses the length
+  // of the padded batch instead. The random numbers (Philox) depend on the row's number and the token's position.
   ValueId with_noise(ValueId x);
 
   // The routers of all layers with experts, if a loss of routers is trained (router_loss.h): the scores [T,E] and the
@@ -245,7 +246,7 @@ struct HeadLayer {
 };
 
 ValueId logits_of(Builder& b, const HeadLayer& head);  // computes the logits
-// ops::linear_cross_entropy of the head with `labels` i32[N]. `scale` and `train`: as there.
+// ops::linear_cross_entropy of the head with `labels` i32[N]. `scale` and `train`: as in that op.
 ops::CrossEntropy cross_entropy_of(Builder& b, const HeadLayer& head, ValueId labels, ValueId scale,
                                    bool train, double label_smoothing = 0);
 
@@ -257,7 +258,8 @@ inline constexpr const char* kCarriedState = "carried.";
 std::string carried_name(int64_t layer, const std::string& which);
 
 // A table of sinusoidal positions (arXiv 1706.03762), [rows,width], row-major. Row p has the sines
-// sin(p / 10000^(2j/width)) for j < ceil(width/2), then the cosines of the same angles; in the paper they alternate.
+// sin(p / 10000^(2j/width)) for j < ceil(width/2), then the cosines of the same angles; in the paper sines and cosines
+// alternate.
 std::vector<float> sinusoids(int64_t rows, int64_t width);
 
 }  // namespace hone

@@ -67,8 +67,8 @@ Result<std::pair<int64_t, int64_t>> size_of_key(const ModelConfig& c, const char
 // another form.
 Result<std::vector<int64_t>> numbers_of_key(const ModelConfig& c, const char* key,
                                             std::vector<int64_t> otherwise);
-// Sets c.layers to the sum of `depths`, the numbers of layers of the stages. H2302: there are not as many sizes as
-// depths.
+// Sets c.layers to the sum of `depths`, the number of layers of each stage. H2302: `sizes`, a value for each stage,
+// does not have as many elements as `depths`.
 Status check_stages(ModelConfig& c, const std::vector<int64_t>& sizes,
                     const std::vector<int64_t>& depths);
 // Sets c.channels from num_channels, and c.image_height and c.image_width from the key `size_key` (`otherwise` if it is

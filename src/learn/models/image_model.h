@@ -8,8 +8,8 @@
 //   const HeadLayer head = model_head(g);       // x [B,C], weight [labels,C], bias [labels]
 //   const ValueId logits = logits_of(b, head);  // [B,labels]
 //
-// For the loss: ops::linear_cross_entropy (ops.h) takes the HeadLayer and the numbers of the classes,
-// ops::soft_cross_entropy (image_ops.h) the logits and a share for each class.
+// For the loss: ops::linear_cross_entropy (ops.h) takes the HeadLayer and the numbers of the classes;
+// ops::soft_cross_entropy (image_ops.h) takes the logits and a share for each class.
 //
 // Letters: B images, C hidden size.
 #pragma once
@@ -28,12 +28,12 @@ struct ImageForm {
 };
 ImageForm image_form(const ModelConfig& c);
 
-// The name of each class: from id2label in config.json or label_names in timm's, else LABEL_0, LABEL_1, ... There are
-// config_labels() of them.
+// The name of each class: from id2label in config.json or label_names in timm's, else LABEL_0, LABEL_1, ... Their
+// number is config_labels().
 std::vector<std::string> label_names(const ModelConfig& c);
 
 // The names and shapes of the running statistics of batch norms that training changes, without num_batches_tracked.
-// Empty with an adapter: training does not change them then.
+// Empty if the model has an adapter: training with an adapter does not change them.
 std::vector<std::pair<std::string, Shape>> moved_statistics(const ModelConfig& c);
 
 // H2302: the model does not read images of this size, in pixels.
@@ -45,7 +45,8 @@ Status check_image_size(const ModelConfig& c, int64_t height, int64_t width);
 //   image_ids    i64[images]; the number of each image's row in the data, which is part of the key of its random
 //                numbers; 0 for unused places of the batch
 //   rng          i64[2] = {seed, step}
-//   image_count  i32[]; the number of images in the batch, which are the first ones. Batch norms ignore the others.
+//   image_count  i32[]; the number of images that are present. They are the first ones of the batch; batch norms
+//                ignore the places after them.
 // Errors: those of check_image_size().
 Status add_image_inputs(ModelGraph& g, int64_t images, int64_t height, int64_t width);
 

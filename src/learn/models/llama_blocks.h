@@ -24,7 +24,7 @@ struct LlamaStyle {
   using ChangeHeads = ValueId (*)(ModelGraph& g, const std::string& at, char which, ValueId x,
                                   int64_t heads);
   ChangeHeads before_rotation = nullptr, after_rotation = nullptr;
-  // Whether the layer has rotary positions. nullptr: all layers have.
+  // Whether the layer has rotary positions. nullptr: all layers have them.
   bool (*rotates)(const ModelConfig& c, int64_t layer) = nullptr;
 
   // The names of the norms before attention, after attention, before the MLP, after the MLP, and after the last layer;
@@ -123,9 +123,11 @@ HeadLayer capped_head(ModelGraph& g, ValueId hidden);
 GgufLayout llama_gguf(const std::string& architecture, const std::string& head_dim_key);
 // The metadata key under which llama.cpp's converter writes head_dim, if config.json has it.
 inline constexpr const char* kGgufHeadSize = "attention.key_length";
-// Gives tensors of a layer in the layout other weights; weight "": removes the tensor.
+// Changes which weight a tensor of a layer (GgufLayout::of_layer) holds: tensor `gguf` of each name now holds `weight`.
+// weight "": removes the tensor.
 void rename_tensors(GgufLayout& g, std::initializer_list<GgufName> names);
-// Replaces the key of RMS norms by that of layer norms. `eps_key`: the config.json key of epsilon.
+// Replaces the metadata key for the epsilon of RMS norms by the key for layer norms. `eps_key`: the config.json key of
+// epsilon.
 void use_layer_norms(GgufLayout& g, const char* eps_key);
 // GgufLayout::unwritable for architectures whose sliding windows llama.cpp does not support; llama_gguf() sets it. "":
 // the model has no window, or one that is not smaller than its maximum length.

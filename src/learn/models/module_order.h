@@ -10,8 +10,9 @@
 
 namespace hone {
 
-// The trained weights of a model, an adapter's included, in the order of named_parameters() of Transformers' class or
-// PEFT's model. nullopt: the order is not known for the family (Family::module_order).
+// Returns the trained weights of a model, including those of its adapter. Their order is that of named_parameters() of
+// Transformers' class, or of PEFT's model if there is an adapter. nullopt: the order is not known for the family
+// (Family::module_order).
 std::optional<std::vector<ParamSpec>> weights_in_module_order(const ModelConfig& c);
 
 }  // namespace hone

@@ -15,7 +15,8 @@ struct ParamSpec {
   std::string name;
   Shape shape;
   // The initial values. normal: mean 0, standard deviation `std`. uniform: from -std to std. log_uniform: the
-  // logarithms of uniform numbers from 0.01 to `std`. ones: the member `ones`. sinusoids: see sinusoids() in graph.h.
+  // logarithms of uniform numbers from 0.01 to `std`. ones: all are the member `ones`. sinusoids: see
+  // sinusoids() in graph.h.
   enum class Init { normal, uniform, log_uniform, zeros, ones, sinusoids } init = Init::normal;
   double std = 0.02;
   bool decay = true;      // weight decay applies; false for biases and norms
@@ -25,7 +26,7 @@ struct ParamSpec {
   double ones = 1;        // initial value of Init::ones
   // false: the weight keeps its values and is saved with the model; it is initialized if the checkpoint lacks it.
   bool trained = true;
-  // true: the weight is not trained, but the forward pass of training changes it, as running statistics.
+  // true: the weight is not trained, but the forward pass of training changes it, such as running statistics.
   bool moves = false;
   bool looked_up = false;  // an embedding table: ids look up its rows, and it multiplies nothing
   bool in_out = false;  // a linear layer's matrix is [in,out], a stack [E,in,out]; false: [out,in]
@@ -41,7 +42,7 @@ struct ParamSpec {
   bool is_trained() const { return trained && part != Part::frozen; }
   bool of_adapter() const { return part == Part::saved || part == Part::added; }
   // Other names that the weight has in some checkpoints, best first: older names, the other name of a tied weight.
-  // Family::other_names adds those without the body's prefix.
+  // Family::other_names adds the names without the body's prefix.
   std::vector<std::string> also = {};
   // For a name with '*': newer checkpoints have one tensor `name` that holds the rows of several such weights; this
   // weight is part number `part` of `parts` (StackedTensor). name "": there is none.

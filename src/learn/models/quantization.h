@@ -1,7 +1,8 @@
 // Quantized weights of linear layers (QLoRA, arXiv 2305.14314), by the settings of Transformers' BitsAndBytesConfig,
 // or in the form that the model's file has. A quantized weight is frozen and has no gradient; an adapter may be
-// trained beside it. It consists of a payload, the codes of its elements, and of scales, unless the payload holds them
-// (engine/ops/block_schemes.h). Its matrix is always [out,in].
+// trained beside it. A quantized weight has two parts: the payload, which has the codes of its elements, and the
+// scales. In some schemes the payload also holds the scales (engine/ops/block_schemes.h). The matrix of a quantized
+// weight is always [out,in].
 #pragma once
 
 #include <map>
@@ -20,8 +21,8 @@ struct Quantization {
   bool nested = false;                    // double quantization: scales are quantized to 8 bits
   bool bf16 = false;                      // matrix products round both operands to bf16
   std::vector<std::string> skipped = {};  // modules that stay floats, by any part of their names
-  // For a file with quantized weights, such as GGUF: the scheme of each weight, by its name. If it is not empty,
-  // `scheme` is not used, and weights that are not in it stay floats.
+  // For a file with quantized weights, such as GGUF: the scheme of each weight, by its name. If of_file is not empty,
+  // `scheme` is not used, and weights that are not in of_file stay floats.
   std::map<std::string, std::string> of_file = {};
 
   // The scheme of the weight of the linear layer `layer`, whose matrix has `columns` columns; "": it stays floats. All
@@ -32,7 +33,7 @@ struct Quantization {
                         const std::string& weight = "") const;
 };
 
-// A state of a session that holds a weight, or a part of it.
+// A state (a tensor that a session keeps between runs) that holds a weight, or a part of it.
 struct KeptState {
   std::string name;
   Type type;

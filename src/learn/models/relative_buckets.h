@@ -13,8 +13,8 @@ struct Buckets {
 
 // The bias [H, 2*longest()-1] for ModelGraph::self_attention. `rows` declares the trained table [buckets,H] and
 // returns it. While the graph only lists its weights (ModelGraph::declaring), `rows` is not called and kNoValue is
-// returned; the family then declares the table itself, at its place in the checkpoints. `name`: before the name of the
-// constant table.
+// returned; the family then declares the table itself, at its place in the checkpoints. `name`: the prefix of the
+// constant table's name.
 ValueId bucket_bias(ModelGraph& g, const std::string& name, const Buckets& buckets,
                     const std::function<ValueId()>& rows);
 

@@ -8,8 +8,8 @@ namespace hone {
 
 // The base theta of the rotary frequencies. It comes from the first of these that config.json has: rope_theta in
 // rope_parameters or rope_scaling, then the key `key`. It is `usual` if config.json has none of them. H2302: it is not
-// positive, or rope_parameters or rope_scaling is not an object. H2303: their rope_type is neither "default" nor
-// `more`.
+// positive, or rope_parameters or rope_scaling is not an object. H2303: the rope_type in one of these objects is
+// neither "default" nor `more`.
 Result<double> read_rotary_theta(const ModelConfig& c, const std::string& key, double usual,
                                  const std::string& more = "");
 // The frequency theta^(-2i/head_dim) of each pair of channels i, computed in f32 as in Transformers.

@@ -13,7 +13,8 @@ struct RotationStyle {
   double theta = 10000, share = 1;
   const char* theta_key = "rope_theta";
   const char* share_key = "partial_rotary_factor";
-  // true: the two channels of a pair that is rotated are neighbors; false: they are half the rotated channels apart.
+  // true: the two channels of a pair that is rotated are neighbors; false: their distance is half the number of rotated
+  // channels.
   bool interleaved = false;
   // Not nullptr: layers with a sliding window have other frequencies. Their base is in this config.json key or in
   // rope_parameters.sliding_attention; else it is local_theta.
@@ -24,7 +25,7 @@ struct RotationStyle {
 
 // H2302: the RoPE parameters in config.json are not valid. H2303: hone does not support them.
 Status check_rotation(const ModelConfig& c, const RotationStyle& style);
-// The RoPE parameters of the layers without a window, or (`local`) of those with one. They have the form of
+// The RoPE parameters of the layers without a window; `local` true: of the layers with a window. They have the form of
 // rope_parameters in Transformers 5; rope_type, rope_theta and partial_rotary_factor are always present.
 nlohmann::json rope_parameters(const ModelConfig& c, const RotationStyle& style,
                                bool local = false);
@@ -52,7 +53,7 @@ class Rotation {
   const RotationStyle style_;
   ValueId usual_ = kNoValue, long_ = kNoValue, local_ = kNoValue;
   double scaling_ = 1, local_scaling_ = 1;
-  // longrope and yarn: the longest text, in tokens, for which the model was trained before; 0: other types.
+  // longrope and yarn: the longest text, in tokens, before the model was extended to longer texts; 0: other types.
   int64_t original_ = 0;
 };
 

@@ -23,8 +23,8 @@ struct T5FeedForward {
   std::string act;
 };
 T5FeedForward t5_feed_forward(const ModelConfig& c);
-// Whether the decoder's output is divided by sqrt(d_model) before the head. T5 1.0 does this; T5 1.1 and mT5 do not.
-// Older configs show it only by tie_word_embeddings.
+// Whether the decoder's output is divided by sqrt(d_model) before the head. T5 1.0 does this; T5 1.1 and mT5 do not. In
+// older configs, only tie_word_embeddings shows whether the output is divided.
 bool t5_scales_head(const ModelConfig& c);
 
 // Reads and checks config.json. `encoder_alone`: the model has no decoder. H2302: a value is not valid. H2303: a value

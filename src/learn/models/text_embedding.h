@@ -34,7 +34,7 @@ struct EmbeddingForm {
 const std::vector<std::string>& pooling_modes();
 
 // The embeddings [S,E] of S sequences, from hidden [T,C], by g.config.embedding; E is its width(). `segments`: i32[T],
-// the number of each token's sequence; negative: none. The embedding of a sequence without tokens is finite, but has
-// no meaning.
+// the number of each token's sequence; negative: the token belongs to no sequence. The embedding of a sequence without
+// tokens is finite, but has no meaning.
 ValueId text_embeddings(ModelGraph& g, ValueId hidden, ValueId segments);
 }  // namespace hone

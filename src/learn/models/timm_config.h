@@ -1,6 +1,6 @@
 // Reads and writes config.json in the form of timm (PyTorch Image Models): {"architecture": "resnet50", "num_classes":
-// 1000, "pretrained_cfg": {...}}. Transformers writes such a file with the model_type "timm_wrapper"; the names of its
-// weights then begin with "timm_model.".
+// 1000, "pretrained_cfg": {...}}. Transformers writes such a file with the model_type "timm_wrapper"; the names of the
+// model's weights then begin with "timm_model.".
 #pragma once
 
 #include <functional>

@@ -125,7 +125,7 @@ class PickleMachine {
     box(r).items = {module, name};
     return r;
   }
-  // An integer of `bytes` bytes, two's complement, least significant first.
+  // The integer in `bytes`: two's complement, least significant byte first.
   Ref long_integer(std::string_view bytes) {
     if (bytes.size() > 8) return view(Kind::big, bytes);
     uint64_t x = !bytes.empty() && (bytes.back() & 0x80) ? ~uint64_t{0} : 0;
@@ -231,7 +231,7 @@ class PickleMachine {
 
   // ---- memo ----
   Status remember(uint64_t index) {
-    // Picklers count from 0 and every entry costs bytes of the pickle.
+    // Picklers count from 0, and each entry takes at least one byte of the pickle.
     if (index >= in_.size())
       return Error(err::kPickleLimit,
                    fmt::format("'{}' refers to memo entry {} in a pickle of {} bytes", name_, index,
@@ -262,7 +262,7 @@ class PickleMachine {
   Status step(uint8_t opcode);            // the stream, the stack and the memo
   Status value_step(uint8_t opcode);      // numbers, texts and bytes
   Status container_step(uint8_t opcode);  // lists, tuples, dicts and sets
-  Status object_step(uint8_t opcode);     // classes and what they make
+  Status object_step(uint8_t opcode);     // classes, and the objects that they make
   Status old_step(uint8_t opcode);        // opcodes of old protocols, and those that are refused
   Result<Ref> quoted(std::string_view text);
   Ref escaped(std::string_view text);

@@ -50,10 +50,10 @@ class PickleValue {
   bool is_global(std::string_view name) const;  // true for a global with the name "module.name"
   std::string global() const;                   // global: "module.name"
 
-  // list, tuple, set: the number of elements; object: of elements added to it.
+  // list, tuple, set: the number of elements; object: the number of elements added to it.
   int64_t size() const;
   PickleValue operator[](int64_t i) const;
-  int64_t pairs() const;  // dict: the number of pairs; object: of pairs added to it
+  int64_t pairs() const;  // dict: the number of pairs; object: the number of pairs added to it
   PickleValue key(int64_t i) const;
   PickleValue value(int64_t i) const;
   // The value of the last pair whose key is this text; else none.
@@ -77,9 +77,9 @@ class PickleValue {
 
 class Pickle {
  public:
-  // Reads the pickle at the start of `bytes`, which must outlive the Pickle. `name` is the file in messages. Takes at
-  // most 256 MiB plus 16 times the bytes of memory. Errors: H2701 the pickle is damaged, the message names the byte;
-  // H2702 it ends too early; H2704 it needs more memory, or has more than 4 GiB.
+  // Reads the pickle at the start of `bytes`, which must outlive the Pickle. `name` is the file in messages. Uses at
+  // most 256 MiB of memory plus 16 times the size of `bytes`. Errors: H2701 the pickle is damaged, the message names
+  // the byte; H2702 it ends too early; H2704 it needs more memory, or has more than 4 GiB.
   static Result<Pickle> read(std::string_view bytes, const std::string& name);
 
   PickleValue root() const { return {this, root_}; }

@@ -18,8 +18,8 @@ inline constexpr int64_t kRankPooling = 4;
 // library).
 inline constexpr const char* kMaskLstrip = "hone.mask_lstrip";
 
-// The metadata for these modules. `architecture`: the file's general.architecture. H2209: llama.cpp does not have this
-// pooling, or there are dense layers, which it does not have.
+// The metadata for `modules`. `architecture`: the file's general.architecture. H2209: llama.cpp does not support this
+// pooling, or there are dense layers, which llama.cpp does not support.
 Result<GgufMetadata> gguf_modules(const SentenceModules& modules, const std::string& architecture);
 // The modules of the file; none: the file does not embed texts (its pooling_type is absent, NONE or RANK). Without the
 // key hone.sentence_modules embeddings are normalized to length 1, as llama.cpp's programs do. H2209: a pooling_type

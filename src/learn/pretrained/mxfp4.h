@@ -25,7 +25,8 @@ inline constexpr const char* kMxfp4 = "mxfp4";
 // can be read as floats or as blocks of the scheme "mxfp4". Without a pair `weights` is returned unchanged.
 std::unique_ptr<WeightSource> read_mxfp4(std::unique_ptr<WeightSource> weights);
 // The reverse: two tensors to write, `name`_blocks and `name`_scales, for the tensor `t` [E,K,M] of `weights`, which
-// has it in blocks of the scheme "mxfp4". They read from `weights` when they are written; `weights` must outlive them.
+// has it in blocks of the scheme "mxfp4". Their values are read from `weights` only when the tensors are written;
+// `weights` must outlive them.
 std::vector<TensorData> mxfp4_pair(const WeightSource& weights, const TensorInfo& t,
                                    const std::string& name);
 

@@ -16,13 +16,13 @@ namespace hone {
 //   A [r,in]  = diag(sqrt(S / s)) V
 //   B [out,r] = U diag(sqrt(S / s))
 //   W - s B A in the place of W
-// and copies A and B into config.adapter->first. H2305: a weight is divided among ranks.
+// and copies A and B into config.adapter->first. H2305: a weight is divided among the processes of the run.
 Status take_principal_parts(Session& session, const ModelConfig& config);
 
-// Converts the trained adapter into LoRA for the original model, whose weights are still W. It has twice the rank:
-// the initial A is appended as rows to the trained A, the negative of the initial B as columns to the trained B. PEFT
-// does this with path_initial_model_for_weight_conversion. `tensors`: the adapter's tensors to write, under the names
-// of the session's states; the other tensors in it are returned unchanged.
+// Converts the trained adapter into LoRA for the original model, whose weights are still W. The result has twice the
+// rank: the initial A is appended as rows to the trained A, the negative of the initial B as columns to the trained B.
+// PEFT does this with path_initial_model_for_weight_conversion. `tensors`: the adapter's tensors to write, under the
+// names of the session's states; the other tensors in it are returned unchanged.
 std::vector<TensorData> lora_of_pissa(const Session& session, const ModelConfig& config,
                                       std::vector<TensorData> tensors);
 // The adapter config for this conversion: ranks are doubled, and alphas grow so that each layer's scale stays the

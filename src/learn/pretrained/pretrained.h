@@ -87,12 +87,12 @@ struct Pretrained {
   std::vector<std::string> resized = {};
 };
 
-// Opens `name`: a folder, a file of weights (learn/checkpoint) or a hub name. A folder with an adapter alone opens its
-// base model with this adapter. "": a new model by options.config_name or options.model_type. Reads the parts that the
-// options request; the weights' values are read later (load_weights). Errors name the file or hub name and what is
-// missing: H2210 config.json is missing, or a JSON file is not an object; H2301, H2302, H2303 its model is not
-// supported or not valid; H2304 its family lacks the head; H2285 its quantization is not supported; H2305 the adapter
-// does not fit; those of the hub, of open_weights() and of load_tokenizer(). H0211, H2283: see OpenOptions.
+// Opens `name`: a folder, a file of weights (learn/checkpoint) or a hub name. If the folder has an adapter and no
+// model, opens the base model with this adapter. "": a new model by options.config_name or options.model_type. Reads
+// the parts that the options request; the weights' values are read later (load_weights). Errors name the file or hub
+// name and what is missing: H2210 config.json is missing, or a JSON file is not an object; H2301, H2302, H2303 its
+// model is not supported or not valid; H2304 its family lacks the head; H2285 its quantization is not supported; H2305
+// the adapter does not fit; those of the hub, of open_weights() and of load_tokenizer(). H0211, H2283: see OpenOptions.
 Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& options = {});
 
 // Permits load_weights() to initialize weights of the head (ParamSpec::of_head) that the checkpoint lacks, such as a
@@ -106,11 +106,11 @@ struct NewHead {
 // Transformers' warning that head.names were newly initialized; "" if there are none.
 std::string new_weights_text(const Pretrained& model, const NewHead& head);
 
-// Reads every weight that the session's programs use into the session's states. A tied weight is read once; older
-// names of a weight are found too. Values become the element type of the state: f32, or the type that the pass
-// store_weights has chosen. Also fills the family's constant tables and the adapter's weights (load_adapter). H2281:
-// weights are missing. H2282: weights have another shape. With a `head`, missing head weights are initialized instead.
-// H2284: a value is not finite. `unused`: null, or receives the names of tensors that the model does not use.
+// Reads every weight that the session's programs use, and writes it into the session's states. A tied weight is read
+// once; older names of a weight are found too. Values become the element type of the state: f32, or the type that the
+// pass store_weights has chosen. Also fills the family's constant tables and the adapter's weights (load_adapter).
+// H2281: weights are missing. H2282: weights have another shape. With a `head`, missing head weights are initialized
+// instead. H2284: a value is not finite. `unused`: null, or receives the names of tensors that the model does not use.
 Status load_weights(Session& session, const Pretrained& model,
                     std::vector<std::string>* unused = nullptr, NewHead* head = nullptr);
 

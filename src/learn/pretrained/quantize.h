@@ -28,7 +28,7 @@ class BlockQuantizer {
                       std::span<float> scales) const;
 
   const BlockScheme& scheme_;
-  float bounds_[15] = {};  // between neighbours of the code, ascending
+  float bounds_[15] = {};  // the bounds between neighbouring values of the code, ascending
   uint8_t codes_[16] = {};
 };
 

@@ -10,7 +10,7 @@
 
 namespace hone {
 
-// Fills `to` with the elements first, first + 1, ... of the weight [out,in], row-major.
+// Fills `to` with the elements `first`, `first` + 1, ... of the weight [out,in], row-major.
 using WeightReader = std::function<Status(int64_t first, std::span<float> to)>;
 
 // Quantizes the weight `spec` to spec.scheme and writes it into its states. Calls `read` for one part after the other,

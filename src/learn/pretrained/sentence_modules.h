@@ -1,5 +1,5 @@
 // Reads and writes the files that sentence-transformers adds to a model folder: modules.json, the folders of the
-// modules in it (1_Pooling, 2_Dense, ...), the prompts and the maximum length of texts.
+// modules that it lists (1_Pooling, 2_Dense, ...), the prompts and the maximum length of texts.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,8 @@ namespace hone {
 // modules.json, or the GGUF file does not embed texts. H2210: a file is not a JSON object. H2286: a module, key or
 // value is not supported. H2209: the pooling in a GGUF file is not supported.
 Result<std::optional<SentenceModules>> read_sentence_modules(const std::string& folder);
-// Writes all these files except the weights of dense layers. `hidden`: the hidden size of the model.
+// Writes all files that sentence-transformers adds, except the weights of dense layers. `hidden`: the hidden size of
+// the model.
 Status write_sentence_modules(const std::string& folder, const SentenceModules& modules,
                               int64_t hidden);
 // Copies the modules of the model at `from` into `folder`, with the weights of their dense layers. Does nothing if
@@ -32,7 +33,7 @@ Status write_dense(const std::string& folder, const EmbeddingDense& dense,
                    std::span<const float> weight, std::span<const float> bias);
 
 // The activation that sentence-transformers' CrossEncoder applies to the model's only logit, from config.json:
-// "sigmoid", also if config.json names none, or "identity". H2286: another activation.
+// "sigmoid" or "identity"; "sigmoid" if config.json names none. H2286: another activation.
 Result<std::string> score_activation(const ModelConfig& config);
 
 }  // namespace hone

@@ -17,8 +17,8 @@ struct SentenceModules {
   std::string default_prompt_name = {};  // a key of `prompts`; "": no default prompt
   std::string similarity = "cosine";     // how two embeddings are compared: "cosine" or "dot"
 
-  // The text of the prompt `name`; "" stands for the default prompt, and gives "" if there is none. H2286: there is no
-  // prompt of this name.
+  // The text of the prompt `name`. If `name` is "": the text of the default prompt, or "" without a default prompt.
+  // H2286: there is no prompt of this name.
   Result<std::string> prompt(const std::string& name) const;
 };
 

@@ -8,7 +8,7 @@
 namespace hone {
 
 // A value for OpenOptions::quantization: matrices of a GGUF file and experts in MXFP4 stay quantized as in the file.
-// Models of other formats are opened as with null. Always the same pointer.
+// Models in other formats are opened as if `quantization` were null. Always the same pointer.
 std::shared_ptr<const Quantization> as_stored();
 bool is_as_stored(const std::shared_ptr<const Quantization>& q);
 

@@ -35,7 +35,7 @@ struct TrainedTask {
 // Reads hone_task.json. A folder without this file gives an empty TrainedTask. H2210: the file has another form.
 // Errors of read_json_object() (learn/checkpoint/safetensors/strict_json.h).
 Result<TrainedTask> read_trained_task(const std::string& folder);
-// Writes hone_task.json; if trained.task is "", removes the file that may be there.
+// Writes hone_task.json; if trained.task is "", removes an existing hone_task.json instead.
 Status write_trained_task(const std::string& folder, const TrainedTask& trained);
 
 }  // namespace hone

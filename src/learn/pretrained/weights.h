@@ -15,22 +15,22 @@ namespace hone {
 struct NewHead;
 struct Pretrained;
 
-// The state dict of a module that holds the model as `self.model` has this in front of every name.
+// The prefix of every name in the state dict of a module that holds the model as `self.model`.
 inline constexpr std::string_view kWrapper = "model.";
 
 // Finds the tensor of the weight `spec` under its own name, an older name, or the other name of a tied weight; also
 // with kWrapper in front. nullptr: the checkpoint has none of them.
 const TensorInfo* find_weight(const WeightSource& weights, const ModelConfig& config,
                               const ParamSpec& spec);
-// The weights that the model has as one stack and checkpoints as one tensor for each member, such as the matrices of
-// experts, under each of their names (stacked_weights.h).
+// Lists the stacked weights of the model under each of their names (stacked_weights.h). A stacked weight, such as the
+// matrices of all experts, is one tensor in the model; checkpoints may have one tensor for each of its members.
 std::vector<StackedTensor> stacked_tensors(const ModelConfig& config);
 // Finds a weight as find_weight() does, and checks its shape. H2281: it is missing. H2282: it has another shape.
 Result<const TensorInfo*> require_weight(const WeightSource& weights, const ModelConfig& config,
                                          const ParamSpec& spec);
 // The error H2281 if the checkpoint lacks weights of the head and nothing else is wrong, as before the first
-// fine-tuning. nullopt: all weights fit, or others are missing or have another shape. `flag`: the flag whose task
-// needs the head, for the message: "--task classification"; "": unknown.
+// fine-tuning. nullopt: all weights fit, or other weights are missing, or a weight has another shape. `flag`: the flag
+// whose task needs the head, for the message: "--task classification"; "": unknown.
 std::optional<Error> missing_head(const WeightSource& weights, const ModelConfig& config,
                                   const std::string& flag = "");
 // Checks the names and shapes of all weights; reads no values. One error names all faults: H2281 if weights are
@@ -39,14 +39,14 @@ std::optional<Error> missing_head(const WeightSource& weights, const ModelConfig
 Status check_weights(const WeightSource& weights, const ModelConfig& config,
                      const NewHead* head = nullptr);
 // Finds the tensor of the weight `spec` in the file of an adapter. A weight of the model that the adapter saves whole
-// may also have another of the model's names. nullptr: the file has none.
+// may also have one of the names in spec.also. nullptr: the file has none.
 const TensorInfo* find_adapter_weight(const WeightSource& adapter, const ParamSpec& spec);
 // H2305: the file of an adapter lacks a tensor, has one of another shape, or has one that no layer of the model takes.
 Status check_adapter_weights(const WeightSource& adapter, const Pretrained& model);
 // Names of the tensors that the model does not read, except the masks and tables that checkpoints usually carry.
 std::vector<std::string> unused_weights(const WeightSource& weights, const ModelConfig& config);
-// Those of unused_weights() that differ from a used weight only in their numbers: layers after the last one of the
-// config.
+// The names in unused_weights() that differ from the name of a used weight only in their numbers. They belong to layers
+// after the last layer of the config.
 std::vector<std::string> unused_layers(const WeightSource& weights, const ModelConfig& config);
 
 // The second name under which a saved model must hold the weight `name`; "": none. Only the bias of an untied

@@ -26,13 +26,13 @@ struct WholeModel {
   // Converts the text model's name of a weight to the folder's name. A name in an adapter's file
   // ("base_model.model...") becomes the name that PEFT gives it in an adapter of the whole model.
   std::string name_of(const std::string& weight) const;
-  // The tensors outside the text model, to write unchanged. They read from `weights` when they are written; `weights`
-  // must outlive them. H2206: a tensor is quantized in a form that hone cannot copy.
+  // The tensors outside the text model, to write unchanged. Their values are read from `weights` only when the tensors
+  // are written; `weights` must outlive them. H2206: a tensor is quantized in a form that hone cannot copy.
   Result<std::vector<TensorData>> others() const;
   // The folder's config.json with the keys of the text model's config in its text_config.
   nlohmann::json config_with(const ModelConfig& text) const;
-  // Copies preprocessor_config.json, processor_config.json, video_preprocessor_config.json and chat_template.json into
-  // the folder `to`, if they exist here and not there.
+  // Copies preprocessor_config.json, processor_config.json, video_preprocessor_config.json and chat_template.json from
+  // `folder` into the folder `to`. Skips files that `folder` does not have or that `to` already has.
   Status copy_files(const std::string& to) const;
 };
 

@@ -26,7 +26,7 @@ struct ClassificationSettings : TaskSettings {
 // Returns the task "classification" with these settings (classification.cc).
 Task classification_task(std::shared_ptr<ClassificationSettings> s);
 
-// Sets the head of `config` to a sequence classifier with the labels of `map`, and problem_type and the labels in
+// Sets the head of `config` to a sequence classifier with the labels of `map`. Also sets problem_type and the labels in
 // config.config (the model's config.json). `task_name`: stored as finetuning_task; "": not stored. Errors: those of
 // set_head.
 Status set_labels(ModelConfig& config, const LabelMap& map, const std::string& task_name);

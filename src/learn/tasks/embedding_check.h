@@ -7,7 +7,7 @@
 namespace hone {
 
 // Reads and tokenizes the files as training and an evaluation do. Adds findings of rows that the loss does not accept
-// and of texts that are cut. RowsReport::metrics of the result are those of the rows to evaluate.
+// and of texts that are cut. RowsReport::metrics of the result has the names of the metrics of the rows to evaluate.
 RowsReport check_embedding(const EmbeddingSettings& s, const CheckRequest& request,
                            Findings& findings);
 

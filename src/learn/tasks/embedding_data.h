@@ -52,7 +52,7 @@ struct EmbeddingData {
   EmbeddingEvalSet set;   // the rows to evaluate
   int64_t evaluated = 0;  // number of texts of the evaluation
   int64_t predicted = 0;  // number of rows to predict
-  // For each row to predict its two texts. Index 0 is row `evaluated` of `eval`.
+  // For each row to predict, the indices of its two texts. Index 0 is row `evaluated` of `eval`.
   std::vector<int32_t> test_texts;
 };
 // Reads the texts to evaluate and the texts to predict into all members of `data` except `train`. Errors: those of

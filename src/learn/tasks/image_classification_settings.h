@@ -27,7 +27,7 @@ struct ImageClassificationSettings : TaskSettings {
   // Whether feature vectors (the inputs of the head) of some evaluated images are logged.
   bool logs_features() const { return logs_media() && log_embeddings > 0; }
   DecodeLimits limits() const { return {.apply_orientation = apply_exif_orientation}; }
-  // The transforms of a training image and of an evaluated image, with the size and the normalization of `p`.
+  // The transforms of a training image and of an evaluated image, with the sizes of `p`. They do not normalize.
   TrainingTransform training(const ImageProcessor& p) const;
   EvaluationTransform evaluation(const ImageProcessor& p) const;
 };
@@ -45,7 +45,7 @@ Result<TrainingSizes> training_sizes(const ImageClassificationSettings& s, const
 
 // The image processor of the run: the one that --image_processor_name names, else the one in the model's folder, else
 // a new one of the model family's usual type (image_processor_of). --image_size, if it is set, replaces its size.
-// Errors: H2963 hone does not support its preprocessor_config.json; H2302 the model does not accept the size; those of
+// Errors: H2963 hone does not support the preprocessor_config.json; H2302 the model does not accept the size; those of
 // reading files.
 Result<ImageProcessor> processor_of(const ImageClassificationSettings& s, const Pretrained& model);
 

@@ -34,7 +34,7 @@ struct MultipleChoiceData {
 // those of data_flags.h; H2109 a column is missing, or there are fewer than two endings; H2113 there are no rows.
 Result<int64_t> count_choices(const MultipleChoiceSettings& s);
 // Reads the rows that the settings want, each with `choices` choices. Errors: those of text_rows.h and row_shards.h;
-// H2110 a cell is a list; H2121 a label is not the number of a choice; H2413 the model has no tokenizer.
+// H2110 a cell is a list; H2121 a label is not the index of a choice; H2413 the model has no tokenizer.
 Result<MultipleChoiceData> read_multiple_choice(const MultipleChoiceSettings& s,
                                                 const Pretrained& model, ThreadPool& pool);
 

@@ -15,7 +15,8 @@ struct NerSettings : TaskSettings {
 #define HONE_BIND_IN_CC
 #include "base/settings/fields.inc"
   void bind_own(Schema& schema) { bind(schema); }
-  // The largest number of tokens of a row: --max_seq_length, by default the model's positions, never more than these.
+  // The largest number of tokens of a row: --max_seq_length, by default the model's positions, and never more than the
+  // model's positions.
   int64_t row_tokens(const ModelConfig& config) const {
     return std::min(max_seq_length > 0 ? max_seq_length : config.max_positions,
                     config.max_positions);

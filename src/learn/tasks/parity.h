@@ -62,8 +62,8 @@ inline std::vector<float> tensor(const WeightSource& w, const std::string& name)
   return v;
 }
 
-// Whether the backend rounds the operands of attention's products under autocast, as PyTorch does: a GPU does, a CPU
-// does not.
+// Whether the backend rounds the operands of attention's matrix products under autocast, as PyTorch does. The CUDA
+// backend does; the other backends do not.
 inline bool rounds_attention(const Backend& backend) { return backend.spec().kernels == "cuda"; }
 
 // The largest difference between elements of two tensors, divided by the largest magnitude in `want` or, if that is
@@ -79,8 +79,9 @@ inline double departure(std::span<const float> got, std::span<const float> want,
 }
 
 // Whether the exact gradient of this bias is 0, so that a computed gradient is only rounding noise. A bias of attention
-// keys, or of keys by position, adds the same number to all scores of a query, and softmax ignores such a number. The
-// batch norm after the bias of a ResNet's stem subtracts it again.
+// keys, or of keys by position, adds the same number to all scores of a query, and softmax ignores such a number. In
+// the golden resnet_early, the batch norms of the first block subtract the bias of the stem's norm again. In other
+// ResNets this bias has a gradient; true is returned for it all the same.
 inline bool moves_all_scores(const std::string& name, Head head) {
   // The bias of a choice moves the scores of all choices of a row.
   if (head == Head::multiple_choice && name == "classifier.bias") return true;
@@ -93,8 +94,8 @@ inline bool moves_all_scores(const std::string& name, Head head) {
 }
 
 // Expects that each gradient of the session differs from the golden's by less than 1e-4 of the largest magnitude in the
-// golden's gradient. For the biases of moves_all_scores() it is 1e-4 of the largest magnitude in the gradient of the
-// weight of the same layer.
+// golden's gradient. For the biases of moves_all_scores() the limit is 1e-4 of the largest magnitude in the gradient of
+// the weight of the same layer.
 inline void expect_gradients(Session& s, const Golden& g) {
   for (const ParamSpec& p : family_of(g.config).params(g.config)) {
     if (!p.is_trained()) continue;
@@ -196,7 +197,7 @@ inline std::vector<Autocast> autocasts(const std::string& backend) {
   TrainPasses values = narrow, values16 = narrow16;
   values.keeps_narrow = values16.keeps_narrow = values.fuses_slopes = true;
   std::vector<Autocast> all{{"bf16", values, 0x1p-8}, {"fp16", values16, 0x1p-11}};
-  if (backend == "cuda_emulated" && !tests_whole()) return all;  // a GPU runs no others
+  if (backend == "cuda_emulated" && !tests_whole()) return all;  // a real GPU runs only these two
   all.insert(all.end(),
              {{"bf16", bf16, 0x1p-8}, {"bf16", narrow, 0x1p-8}, {"fp16", narrow16, 0x1p-11}});
   return all;

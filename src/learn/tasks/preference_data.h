@@ -37,7 +37,7 @@ struct EncodedAnswer {
 
 struct PreferenceCounts {
   int64_t rows_read = 0;  // rows of the files
-  int64_t rows_cut = 0;   // rows that are used after a prompt with its answer was cut
+  int64_t rows_cut = 0;   // used rows in which a prompt with its answer was cut
   int64_t rows_long = 0;  // rows that are left out because they are too long (PreferenceForm::Rows)
 };
 
@@ -64,7 +64,7 @@ struct PreferenceForm {
     // A chosen and a rejected text; all their tokens have labels. If the data have prompts, each text is the prompt
     // with the answer. A row with a text above the limit is left out.
     whole_pairs,
-    // A prompt with one answer that is wanted or not. Cut and left out as for `pairs`.
+    // A prompt with one answer that is wanted or not. Rows are cut and left out as for `pairs`.
     labels,
   } rows = Rows::pairs;
   bool keeps_whole = false;                  // true: fill PreferenceSplit::whole

@@ -1,5 +1,5 @@
-// Finds the answers of extractive question answering from the scores of tokens, scores them and writes them, with the
-// rules and files of Transformers' example script run_qa.
+// For extractive question answering: finds answers by the scores of tokens, computes the metrics of the answers and
+// writes the answers, with the rules and files of Transformers' example script run_qa.
 #pragma once
 
 #include <span>

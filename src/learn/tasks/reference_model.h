@@ -1,10 +1,10 @@
 // Computes the log-probabilities of answers under the reference model of preference tasks, once, before the first step.
-// It runs the run's own evaluation programs in the run's own session, so no second model is in memory.
+// The computation uses the run's own evaluation programs and session, so no second model is in memory.
 //
 // Without --ref_model_name_or_path the reference is the model with the weights from which the run first starts. Call
 // evaluate_reference() from Examples::opened: at that time the session has these weights, because the weights of a
-// checkpoint to resume from are loaded later. With a new adapter the reference is the model without it, because a new
-// adapter does not change the model's outputs before it is trained.
+// checkpoint to resume from are loaded later. With a new adapter the reference is the model without the adapter: before
+// its first training step, a new adapter does not change the model's outputs.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Repeated augmentation, as timm's RepeatAugSampler (Berman et al. 2019, arXiv 1902.05509): an epoch has as many
-// samples as there are rows, but it takes only a part of the rows and repeats each of them with different random
+// Repeated augmentation, as timm's RepeatAugSampler (Berman et al. 2019, arXiv 1902.05509). An epoch has as many
+// samples as there are rows. But it uses only a part of the rows, and repeats each of these rows with different random
 // changes.
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace hone {
 
-// Maps the places of an epoch to rows. The samples of an epoch are at the places 0, 1, 2, ... The places are those of
-// all ranks together, so the number of ranks does not change a step.
+// Maps the places of an epoch to rows. A place is the index of a sample in its epoch: 0, 1, 2, ... The samples of all
+// ranks are counted together, so the number of ranks does not change a step.
 class RepeatedRows {
  public:
   // `rows`: number of rows. `repeats`: number of times that an epoch uses a row, at successive places; 1: place i is
@@ -20,8 +20,8 @@ class RepeatedRows {
       : rows_(rows), repeats_(repeats), order_(order) {}
 
   bool repeats() const { return repeats_ > 1; }
-  // The number of places of an epoch: the number of rows. With repeats() and at least 256 rows it is rounded down to a
-  // multiple of 256.
+  // The number of places of an epoch: the number of rows. If repeats() is true and there are at least 256 rows, the
+  // number is rounded down to a multiple of 256.
   int64_t places() const { return repeats() && rows_ >= kLot ? rows_ / kLot * kLot : rows_; }
   // The row at a place of an epoch.
   int64_t row(int64_t epoch, int64_t place) const {

@@ -25,36 +25,36 @@ struct RerankColumns {
   int64_t texts = 1;   // number of text columns, without the query
   int64_t labels = 1;  // number of labels of a row
 };
-// The columns of the table, if the loss accepts them. Errors: H0210 the loss needs other numbers of text columns or
-// labels; H2110 a column has lists.
+// Counts the columns of the table. Errors: H0210 the loss needs other numbers of text columns or labels; H2110 a column
+// has lists.
 Result<RerankColumns> rerank_columns(const RerankSettings& s, const TableOfTexts& table);
-// The number of scores that the model gives a pair. With --loss CrossEntropyLoss it is the number of classes:
-// --num_labels or, if that is not set, the largest label of the training rows plus 1 or, without these rows, the number
-// in config.json. With other losses it is one, unless the run does not train and config.json has several classes.
-// `table`: the training rows; null: they are not read.
+// The number of scores that the model gives a pair. With --loss CrossEntropyLoss it is the number of classes: the
+// value of --num_labels; if --num_labels is not set, the largest label of the training rows plus 1; without training
+// rows, the number in config.json. With other losses it is one, with one exception: if the run does not train, `table`
+// is null and config.json has several classes, it is their number. `table`: the training rows; null: they are not read.
 int64_t rerank_labels(const RerankSettings& s, const ModelConfig& config,
                       const TableOfTexts* table);
 // With --loss CrossEntropyLoss: returns H2121 if a label is not a whole number from 0 to classes - 1. Ok for other
 // losses.
 Status check_classes(const RerankSettings& s, const TableOfTexts& table, int64_t classes);
 
-// The pairs of a query and a text of all rows of a table.
+// The pairs of all rows of a table. A pair is a query and a text.
 struct RerankPairs {
   // For each pair: its query and its text.
   std::vector<std::string_view> queries, texts;
   std::vector<std::string> places;  // for each pair: place of its row, "train.csv:7"
   std::vector<float> labels;        // for each pair: its label; empty: the pairs have no labels
   int64_t rows = 0;                 // number of rows of the table
-  // For each pair: number of its query. Pairs with equal queries have the same number.
+  // For each pair: a number of its query, which is equal for pairs with equal queries.
   std::vector<size_t> sample_of;
   std::vector<int64_t> of_row;  // for each row of the table: its number of pairs
 };
 // The pairs of a table. `labelled` false: one pair for each text of the second column, without labels. True: the pairs
-// get labels. If the table has one label a row, these are the labels of the texts of the second column; later columns
-// are not used. Otherwise there is a pair for each text of all columns after the first: the label is 1 in the second
-// column (positives) and 0 in later columns (negatives). The table must outlive the pairs. Errors: H2110 the table does
-// not have a query and a text column; H2121 `labelled` is true and the table has neither one label a row nor a third
-// column.
+// have labels. If the table has one label a row, there is one pair for each text of the second column, with the label
+// of its row; later columns are not used. Otherwise there is a pair for each text of all columns after the first: the
+// label is 1 in the second column (positives) and 0 in later columns (negatives). The table must outlive the pairs.
+// Errors: H2110 the table does not have a query and a text column; H2121 `labelled` is true and the table has neither
+// one label a row nor a third column.
 Result<RerankPairs> pairs_of(const TableOfTexts& table, bool labelled);
 
 // Reads the tables of the splits that the settings want. Errors: those of read_text_tables.

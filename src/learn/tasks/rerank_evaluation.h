@@ -15,8 +15,7 @@ namespace hone {
 // for each pair. `examples`: receives the prediction, the label and the scores of each pair; null: they are not needed.
 OrderedJson evaluate_pairs(const RerankPairs& pairs, std::span<const float> logits, int64_t labels,
                            ExampleScores* examples);
-// The names of the metrics by which models can be compared on these pairs. By default they are compared by the first
-// one.
+// The names of the metrics by which models can be compared on these pairs. The first name is the default.
 std::vector<std::string> metrics_of_pairs(const RerankSettings& s, const RerankPairs& pairs);
 // The name of the metric that compares models on the rows that the settings name, found from the labels of the first
 // 1,000 rows to evaluate. Errors: those of first_evaluated_rows and pairs_of.

@@ -9,7 +9,7 @@ namespace hone {
 
 struct RerankLossInputs {
   HeadLayer layer;  // the model's head for the pairs of R rows, `texts` pairs for each row
-  // labels: f32[R * labels_of_row]. weight: f32[R], 1 for a row and 0 for no row. scale: f32[], factor of the loss.
+  // labels: f32[R * labels_of_row]. weight: f32[R], 1 for a row and 0 for padding. scale: f32[], factor of the loss.
   ValueId labels, weight, scale;
   // texts: number of pairs of a row. labels_of_row: number of labels of a row.
   int64_t texts = 1, labels_of_row = 1;

@@ -32,7 +32,7 @@ class RowOutputs final : public EvalMetrics {
   std::vector<std::string> names_;
   int64_t first_;
   size_t width_;
-  std::vector<std::vector<float>> outputs_;  // by name
+  std::vector<std::vector<float>> outputs_;  // in the order of names_
   Values values_;
 };
 

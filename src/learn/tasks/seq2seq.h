@@ -6,7 +6,7 @@
 
 namespace hone {
 
-// Makes the task that `q` describes. These tasks do not support --streaming: Task::choose_head then returns H2414.
+// Makes the task that `q` describes. These tasks do not support --streaming: with it, Task::choose_head returns H2414.
 Task seq2seq_task(Seq2Seq q);
 
 }  // namespace hone

@@ -6,7 +6,7 @@
 namespace hone {
 
 struct Seq2SeqData {
-  // eval: `eval_rows` rows to evaluate, then `test_rows` rows to predict. nullopt: the settings need none of them.
+  // eval: `eval_rows` rows to evaluate, then `test_rows` rows to predict. nullopt: the settings do not need these rows.
   std::optional<PairRows> train, eval;
   int64_t eval_rows = 0, test_rows = 0;
   bool test_has_targets = true;  // false: the targets of the rows to predict are empty

@@ -56,7 +56,7 @@ struct Seq2Seq {
   // Reads rows whose source and target are not in two columns. Null: the columns of `wanted` are read.
   std::function<Result<PairRows>(const PairSource&)> read = nullptr;
   // Computes the metrics of generated texts instead of `metric`. `texts`: one for each row, in order. `predicted` true:
-  // they belong to the rows to predict; false: to the rows to evaluate. Null: `metric` is used.
+  // the texts belong to the rows to predict; false: to the rows to evaluate. Null: `metric` is used.
   std::function<OrderedJson(bool predicted, std::span<const std::string> texts)> score = nullptr;
   // task_key returns the task's key in task_specific_params of config.json: "summarization". usual_prefix returns the
   // prefix by which T5 knows the task: "summarize: ".
@@ -69,8 +69,8 @@ struct Seq2Seq {
   }
 };
 
-// The tokenizers of sources and targets. Marian has a vocabulary for each of the two. For mBART they add different
-// language codes. For other models they are equal.
+// The tokenizers of sources and targets. For Marian they may have different vocabularies. For mBART they add different
+// language codes. For other models the two tokenizers are equal.
 struct PairTokenizers {
   Tokenizer sources, targets;
 };
@@ -78,7 +78,7 @@ struct PairTokenizers {
 // tokenizer.
 Result<PairTokenizers> open_pair_tokenizers(const Seq2Seq& q, const Pretrained& model);
 
-// The text by which a model knows its task if it is before each source, such as "summarize: ".
+// A text in front of each source by which a model knows its task, such as "summarize: ".
 struct TaskPrefix {
   std::string text;
   // True: the text is from the model's config.json. False: it is Seq2Seq::usual_prefix.

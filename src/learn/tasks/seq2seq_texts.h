@@ -15,9 +15,9 @@ Result<GenerationConfig> evaluated_generation(const Seq2Seq& q, const Pretrained
 
 class GeneratedTexts {
  public:
-  // Decides how texts are generated (evaluated_generation), as run_summarization does. Changes
-  // model.generation_config to these values: training saves it as generation_config.json. `targets`: the tokenizer that
-  // decodes the generated texts. `model` must outlive the result.
+  // Decides how texts are generated (evaluated_generation), as run_summarization does. Writes the chosen length and
+  // number of beams into model.generation_config, which training saves as generation_config.json. `targets`: the
+  // tokenizer that decodes the generated texts. `model` must outlive the result.
   static Result<std::shared_ptr<GeneratedTexts>> make(const Seq2Seq& q, Pretrained& model,
                                                       const Tokenizer& targets);
 
@@ -27,7 +27,7 @@ class GeneratedTexts {
   Result<OrderedJson> evaluate(TaskRun& run, int64_t begin, int64_t end,
                                std::vector<std::string>* texts);
   // Returns the metrics of the rows to predict, [begin, end) of Examples::eval, as evaluate(). If the rows have no
-  // targets, these are only "samples" and "gen_len" (GeneratedLengths). With predict_with_generate, rank 0 writes
+  // targets, the metrics are only "samples" and "gen_len" (GeneratedLengths). With predict_with_generate, rank 0 writes
   // generated_predictions.txt into the folder: a line for each row. Returns an empty object, and writes no file, if a
   // stop was requested before the end.
   Result<OrderedJson> predict(TaskRun& run, int64_t begin, int64_t end, const std::string& folder);
@@ -39,8 +39,8 @@ class GeneratedTexts {
   GeneratedTexts(const Seq2Seq& q, const Pretrained& model, Tokenizer targets)
       : q_(q), model_(model), targets_(std::move(targets)) {}
   Status choose_generation(Pretrained& model);
-  // Generates a text for each row of [begin, end), and adds their metrics to `metrics`. Returns false if a stop was
-  // requested before the end.
+  // Generates a text for each row of [begin, end), and adds the metrics of the texts to `metrics`. Returns false if a
+  // stop was requested before the end.
   Result<bool> generate(TaskRun& run, int64_t begin, int64_t end, std::vector<std::string>& texts,
                         OrderedJson& metrics);
   Result<std::vector<Generated>> generate_on_ranks(TaskRun& run, std::span<const Prompt> prompts);

@@ -24,9 +24,9 @@ struct SftSettings : TaskSettings {
 
 struct SftCounts {
   int64_t rows_read = 0;  // rows read from the files
-  // Rows longer than --max_length, which --excess_length_strategy truncate cuts.
+  // The number of rows longer than --max_length that are cut (--excess_length_strategy truncate).
   int64_t rows_cut = 0;
-  // Rows longer than --max_length, which --excess_length_strategy drop leaves out.
+  // The number of rows longer than --max_length that are left out (--excess_length_strategy drop).
   int64_t rows_long = 0;
   int64_t rows_empty = 0;  // rows that are left out because learnt_tokens() is 0
 };

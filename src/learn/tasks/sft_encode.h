@@ -22,7 +22,7 @@ struct ChatTemplates {
 // Errors: those of reading the file or folder; H2427 the folder has no chat template.
 Result<ChatTemplates> chat_templates(const std::string& path, const Tokenizer& tokenizer);
 
-// The values of the settings of these names, all except alpaca_prompt with TRL's meaning.
+// Each member is the value of the setting with its name. All except alpaca_prompt have TRL's meaning.
 struct InstructionOptions {
   int64_t max_length = 1024;  // the largest number of tokens of a row; longer rows are cut
   // True: in rows with a prompt and a completion, tokens of the prompt have no labels. nullopt: true.
@@ -49,8 +49,8 @@ class InstructionEncoder {
                                          const InstructionOptions& options);
 
   // Encodes a row. Several threads may call this at the same time. Errors: H2911 to H2913 of the chat template; H2427
-  // the row is a chat and there is no chat template, or with assistant_only_loss: the row is not a chat, or its answers
-  // cannot be found in the rendered text; H2123 with assistant_only_loss: the chat has no message of the assistant.
+  // the row is a chat and there is no chat template. With assistant_only_loss also: H2427 the row is not a chat, or its
+  // answers cannot be found in the rendered text; H2123 the chat has no message of the assistant.
   Result<EncodedInstruction> encode(const InstructionRow& row) const;
   // Whether the row is encoded without a chat template, because it is not a chat or gets Alpaca's prompt.
   bool is_plain(const InstructionRow& row) const { return !row.is_chat() || has_own_prompt(row); }

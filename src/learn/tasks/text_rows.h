@@ -31,8 +31,9 @@ struct TableOfTexts {
   std::vector<std::string> places = {};  // place of each row: "train.csv:7"
   // A note for the user: the columns that are used, and a warning if the header line may be a row.
   std::string note = {};
-  // The tokens of a row of prepared shards (hone prepare): the sequences that the task makes of its texts. In prepared
-  // tables `texts` and `lists` have a number instead of each text, such as "17"; equal texts have equal numbers.
+  // The tokens of a row of prepared shards (hone prepare): the sequences that the task makes of the row's texts. In
+  // prepared tables `texts` and `lists` have a number instead of each text, such as "17"; equal texts have equal
+  // numbers.
   struct Tokens {
     // ids: token ids of all sequences, one after another. lengths: number of tokens of each sequence.
     std::vector<int32_t> ids, lengths;
@@ -79,12 +80,12 @@ struct TextRows {
   }
 };
 
-// The texts of rows. Sequence k of row i is the text first[k][i]. If `second` is not empty, it is the pair of
-// first[k][i] and second[k][i].
+// The texts of rows. If `second` is empty, sequence k of row i is the text first[k][i]. Otherwise the sequence is the
+// pair of first[k][i] and second[k][i].
 struct TextsToEncode {
   std::vector<std::vector<std::string_view>> first, second;
 };
-// Encodes the sequences, each with special tokens and cut to `max_length` tokens. `places`: place of each row for
+// Encodes the sequences, each with special tokens and cut to `max_length` tokens. `places`: the place of each row, for
 // messages. Errors: those of the tokenizer; H2123 a text has no tokens.
 Result<TextRows> encode_text_rows(const Tokenizer& tokenizer, ThreadPool& pool, int64_t max_length,
                                   const TextsToEncode& columns,

@@ -6,9 +6,8 @@
 
 namespace hone {
 
-// Sets the counts of the rows of a split and of their tokens in `report`, and adds a finding if rows are cut. `split`:
-// name of the split. `places`: place of each row; empty: unknown. `max_length`: the largest number of tokens of a
-// sequence.
+// Sets the numbers of rows and tokens of a split in `report`, and adds a finding if rows are cut. `split`: name of the
+// split. `places`: place of each row; empty: unknown. `max_length`: the largest number of tokens of a sequence.
 void report_text_rows(const std::string& split, const TextRows& rows,
                       std::span<const std::string> places, int64_t max_length, SplitReport& report,
                       Findings& findings);
@@ -17,11 +16,11 @@ void report_text_rows(const std::string& split, const TextRows& rows,
 void tell_cut_rows(const std::string& split, std::span<const int32_t> cut,
                    std::span<const std::string> places, int64_t max_length, SplitReport& report,
                    Findings& findings);
-// Returns the sum of the first lengths[0] values, then the sum of the next lengths[1] values, and so on. Empty if
-// `values` is empty.
+// Returns a list of sums: of the first lengths[0] values, then of the next lengths[1] values, and so on. The list is
+// empty if `values` is empty.
 std::vector<int32_t> sums_of_runs(std::span<const int32_t> values,
                                   std::span<const int64_t> lengths);
-// Adds at most `most` rows, the first ones, to the samples of the report, each with its first label.
+// Adds the first rows, at most `most`, to the samples of the report. A sample has only the first label of its row.
 void add_text_samples(const TextRows& rows, int64_t most, RowsReport& report);
 
 }  // namespace hone

@@ -1,4 +1,5 @@
-// A pool of buffers that threads use again from text to text. Each call of a Tokenizer borrows one.
+// A pool of scratches: sets of buffers that threads reuse from text to text. Each call of a Tokenizer borrows one
+// scratch.
 #pragma once
 
 #include <array>
@@ -21,9 +22,9 @@ class ScratchPool {
     for (Slot& slot : slots_) delete slot.idle.load();
   }
 
-  // Returns the scratch that this thread used last, whose data may still be in the caches of its processor; else
-  // another idle one. Returns null if none is idle: the caller then creates one. So the number of scratches is the
-  // largest number of threads that have encoded at the same time.
+  // Returns the scratch that this thread used last, because its data may still be in the processor's caches; if another
+  // thread has it, another idle scratch. Returns null if none is idle: the caller then creates one. So the number of
+  // scratches is the largest number of threads that have encoded at the same time.
   std::unique_ptr<Scratch> take() {
     const size_t home = mine();
     for (size_t i = 0; i < kSlots; ++i) {
@@ -58,10 +59,10 @@ class ScratchPool {
 
   std::array<Slot, kSlots> slots_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Scratch>> more_;  // idle ones that found their slot occupied
+  std::vector<std::unique_ptr<Scratch>> more_;  // idle scratches that another one replaced in a slot
 };
 
-// Borrows a scratch from the pool, or creates one, and gives it back at the end of its own life.
+// Borrows a scratch from the pool, or creates one. The destructor gives the scratch back to the pool.
 class ScratchLease {
  public:
   ScratchLease(ScratchPool& pool, const Model& model) : pool_(pool), scratch_(pool.take()) {

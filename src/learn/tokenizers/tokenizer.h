@@ -58,10 +58,9 @@ struct TokenizerParts {
   std::optional<int64_t> model_max_length;         // tokens
   bool truncates_left = false;                     // true: truncation_side is "left"
   std::string chat_template;
-  // The chat template for chats with tools; "": chat_template is for both.
+  // The chat template for chats with tools; "": chat_template is used for these chats too.
   std::string tool_chat_template;
-  // true: a tokenizer.json can describe the whole tokenizer. false: save_tokenizer writes no tokenizer.json, and copies
-  // source_files.
+  // true: a tokenizer.json can describe the whole tokenizer. false: save_tokenizer writes no tokenizer.json.
   bool fits_tokenizer_json = true;
   // The kind of file for reports: "tokenizer.json", "GGUF", ...
   std::string kind;
@@ -81,8 +80,8 @@ class Tokenizer {
   Encoding encode_pair(std::string_view first, std::string_view second,
                        const EncodeOptions& = {}) const;
   // The ids and segment ids of a text or a pair, truncated so that all tokens fit, special tokens included. This
-  // encode_to() replaces the contents of `out`, and allocates memory as the first encode_to() does. Errors: H2008 the
-  // text cannot be cut to the length (kept_lengths in truncation.h).
+  // encode_to() replaces the contents of `out`. It allocates no memory under the same conditions as the first
+  // encode_to(). Errors: H2008 the text cannot be cut to the length (kept_lengths in truncation.h).
   Status encode_to(std::string_view first, std::optional<std::string_view> second, Encoding& out,
                    const EncodeOptions&, const TruncateOptions&) const;
   Result<Encoding> encode_pair(std::string_view first, std::string_view second,
@@ -96,13 +95,13 @@ class Tokenizer {
   std::vector<std::vector<int32_t>> encode_batch(std::span<const std::string_view> texts,
                                                  ThreadPool* pool, const EncodeOptions& = {}) const;
 
-  // Adds the special tokens of the model around ids that were made without them: of a text, or of a pair.
+  // Adds the special tokens of the model around the ids of a text or a pair. The ids must be without special tokens.
   Encoding with_special_tokens(std::span<const int32_t> first) const;
   Encoding with_special_tokens(std::span<const int32_t> first,
                                std::span<const int32_t> second) const;
   // The number of tokens that with_special_tokens() adds to a text or a pair.
   int64_t special_token_count(bool pair) const;
-  // The number of these tokens that come after a single text.
+  // The number of special tokens that with_special_tokens() adds after a single text.
   int64_t special_tokens_after() const;
 
   // The text of ids. Ids without a token are skipped. Bytes that are not UTF-8 become U+FFFD in decode(), and stay
@@ -139,7 +138,7 @@ class Tokenizer {
   const TokenizerParts& parts() const { return *parts_; }
 
  private:
-  // The result of the post-processor as a sequence of special tokens and texts, each with its segment.
+  // The post-processor's result is a sequence of special tokens and texts. A Slot is one of them, with its segment.
   struct Slot {
     int32_t id = kFirst, type_id = 0;
   };
@@ -162,7 +161,7 @@ class Tokenizer {
     std::vector<uint32_t> ends;
     std::string_view of(int32_t id) const;
   };
-  // first_bytes_: for the first token of a text; empty: bytes_ is for all.
+  // first_bytes_: for the first token of a text; empty: bytes_ is used for the first token too.
   TokenBytes bytes_, first_bytes_;
   Decoder::Lead lead_;
   std::vector<uint8_t> flags_;  // by id: kHasToken, kIsSpecial, kIsByte

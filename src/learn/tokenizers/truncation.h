@@ -28,7 +28,7 @@ struct TruncateOptions {
   bool left = false;       // true: tokens are removed at the beginning of a text; false: at its end
 };
 
-// The number of tokens of each text that stay.
+// For each text: the number of tokens that stay.
 struct KeptLengths {
   int64_t first = 0, second = 0;
 };

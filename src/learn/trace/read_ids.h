@@ -13,7 +13,7 @@ namespace hone {
 //   '5 6 7; 8 9'         two rows; commas may separate ids
 //   the path of x.json   a list of rows, or an object with such a list under "sequences"
 //   the path of x.jsonl  one {"ids": [5, 6, 7]} a line
-// H3007: it has another form, or an element is not a whole number. Errors of reading the file and its JSON.
+// Errors: H3007 `text` has another form, or an element is not a whole number; those of reading the file and its JSON.
 Result<std::vector<std::vector<int32_t>>> read_ids(const std::string& text);
 
 }  // namespace hone

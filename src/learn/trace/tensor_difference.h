@@ -1,4 +1,4 @@
-// Compares a tensor of two files.
+// Compares the tensors with the same name in two files.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ struct TensorDifference {
 };
 
 // Compares the tensor `name`, which must be in both files; values are converted to f64. `relative` divides by `floor`
-// if the magnitude is less. Errors: those of WeightSource::read.
+// if the magnitude is below `floor`. Errors: those of WeightSource::read.
 Result<TensorDifference> compare_tensors(const WeightSource& a, const WeightSource& b,
                                          const std::string& name, double floor);
 

@@ -21,10 +21,10 @@ struct TracedTensor {
   std::vector<float> values;
 };
 
-// Traces the given `rows`, or, if it is null, the first per_device_train_batch_size rows of a training run of the
+// Traces the given `rows`, or, if `rows` is null, the first per_device_train_batch_size rows of a training run of the
 // task. Returns the values in the order of computation. Changes the head, the labels and the dropout in model.config.
-// H2901: no given row has two ids, a row is longer than the model's positions, or an id is outside the vocabulary.
-// Errors of reading the task's data, of load_weights() and of Session::compile().
+// Errors: H2901 each given row has fewer than two ids, a row is longer than the model's positions, or an id is outside
+// the vocabulary; those of reading the task's data, of load_weights() and of Session::compile().
 Result<std::vector<TracedTensor>> trace_task(const Task& task, Pretrained& model,
                                              const ExampleRows* rows, const Backend& backend,
                                              const TraceOptions& options = {});

@@ -20,8 +20,8 @@ class WeightAverages {
 
   // Whether weights and averages are exchanged now.
   bool in_use() const { return in_use_; }
-  // Call this after the states were read from a saved model or a checkpoint, which has them in exchanged form. Makes
-  // in_use() true.
+  // Call this after the states were read from a saved model or a checkpoint: in both, weights and averages are
+  // exchanged. Makes in_use() true.
   void were_loaded() { in_use_ = true; }
   // Exchanges the values of weights and averages. Errors: those of the session's reads and writes.
   Status exchange();

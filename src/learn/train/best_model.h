@@ -34,9 +34,9 @@ struct BestModel {
   int64_t checkpoint_step = 0;   // the step of the best checkpoint that is saved; 0: none
 };
 
-// Returns H2410 if settings do not fit together. load_best_model_at_end needs a checkpoint only at steps with an
-// evaluation, or save_strategy "best". Early stopping needs a metric. Early stopping, save_strategy "best" and the
-// schedule reduce_lr_on_plateau need evaluations during training.
+// Returns H2410 if settings do not fit together. With load_best_model_at_end, every checkpoint must be saved at a step
+// with an evaluation, unless save_strategy is "best". Early stopping needs a metric. Early stopping, save_strategy
+// "best" and the schedule reduce_lr_on_plateau need evaluations during training.
 Status check_strategies(const TrainSettings& s);
 
 }  // namespace hone

@@ -23,7 +23,8 @@ struct RunPlace {
 struct StepReport {
   double loss = 0;     // loss of the last step
   double seconds = 0;  // time since this process started to train
-  // Number of steps, of tokens on the first axis and of rows, since this process started to train.
+  // Since this process started to train: number of steps, of tokens on the first axis (the source tokens, if rows have
+  // a target) and of rows.
   int64_t steps = 0, tokens = 0, rows = 0;
   double step_seconds = 0;  // time of the last step
   double data_seconds = 0;  // total time that steps waited for their rows

@@ -37,7 +37,7 @@ class Exchanges {
   std::vector<Node> nodes_of(FunctionRef<void()> emit);
 
   Program& p_;
-  const size_t before_;  // number of nodes that the program had at the start
+  const size_t before_;  // number of nodes of the program when this object was created
   std::vector<Exchange> exchanges_;
 };
 

@@ -50,8 +50,9 @@ struct CopySet {
 // that host: it runs the control plane.
 std::optional<CopySet> newest_copy_set(const std::vector<std::vector<CopyPart>>& held);
 
-// The ranks whose parts `rank` copies to its host. A host copies the parts of the `copies` hosts before it, where the
-// last host is before the first one; the ranks of the host divide this work. `hosts`: the host of each rank.
+// The ranks whose parts `rank` copies to its host. A host copies the parts of the `copies` hosts before it in a ring,
+// in which the last host is before the first one. The ranks of the host divide this work. `hosts`: the host of each
+// rank.
 std::vector<int> copied_ranks(const std::vector<std::string>& hosts, int rank, int64_t copies);
 
 struct CopyOptions {
@@ -85,13 +86,12 @@ class HostCopies {
     return memory_ + "/" + part_of(ranks_.share().rank, 0).folder();
   }
   // Starts copying the parts of `step` from other hosts to this host, in the background. Call it after all ranks have
-  // written their parts. If each part stays only on the host of its rank, deletes older sets at once and copies
-  // nothing.
+  // written their parts. If no other host keeps a part (copies_ is 0), deletes older sets at once and copies nothing.
   Status spread(int64_t step);
   // Waits until the copies that spread() started are complete on all hosts, and deletes older sets. If copying failed
-  // on a host, warns and deletes the parts and copies of the new set instead. Returns false if it failed because the
-  // memory of a host is full. Does nothing and returns true if no copies were started since the last call. Errors: a
-  // rank is lost; parts cannot be deleted.
+  // on a host, warns and deletes the parts and copies of the new set instead. Returns false if copying failed because
+  // the memory of a host is full. Does nothing and returns true if no copies were started since the last call. Errors:
+  // a rank is lost; parts cannot be deleted.
   Result<bool> settle();
   // Deletes all parts and copies in the memory of all hosts. All ranks call it.
   Status drop();

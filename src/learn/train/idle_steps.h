@@ -15,7 +15,7 @@ class IdleSteps {
   // Adds a step. `loss`: its loss; nullopt: the step had no label. `step`: its number, for the message. `total`: number
   // of steps of the run. Returns H2428 in two cases: the last n steps all had the loss 0, and --allow does not name
   // "zero_loss"; or the last n steps all had no label, and --allow does not name "no_labels". n is `total`, but at most
-  // kMost. It is at least kLeastZero for the loss, and at least kLeastUnlabelled for labels, because random masks may
+  // kMost. For the loss, n is at least kLeastZero. For labels, n is at least kLeastUnlabelled, because random masks may
   // leave a few steps without labels.
   Status add(const TrainSettings& s, std::optional<double> loss, int64_t step, int64_t total);
   static constexpr int64_t kLeastZero = 2, kLeastUnlabelled = 5, kMost = 10;

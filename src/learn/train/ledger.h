@@ -3,7 +3,7 @@
 // setting decides:
 //
 //   nothing     no results: only output, logs, and the places of files
-//   bits        all results: a different value always counts as a change; the default for a setting that has no word
+//   bits        all results: a different value always counts as a change; also for a setting that has no word
 //   source      which rows are used: files, data sets, number of rows
 //   reading     how a row is read from a file; runs on prepared shards do not depend on it
 //   rows        how texts become rows of tokens; a run on prepared shards must have the value of the shards
@@ -13,8 +13,9 @@
 //   model       the model's config
 //   update      the arithmetic of the optimizer
 //   machine     kernels, and the number of rows of a micro-batch
-//   evaluation  results and times of evaluations; they matter only if evaluations choose the model that is kept
-//   answers     the answers of the trained model; saved with the model (learn/pretrained/trained_task.h)
+//   evaluation  results and times of evaluations; differences matter only if evaluations choose the model that is kept
+//   answers     the answers of the trained model; the setting is saved with the model
+//               (learn/pretrained/trained_task.h)
 //
 // A fingerprint (TrainTask::fingerprint) is a JSON object. Its key "settings" has the values of the settings by word.
 // Its other keys have the effects of the settings: the hash of the rows, the resolved optimizer, ... A setting with a

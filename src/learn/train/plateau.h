@@ -33,8 +33,8 @@ class Plateau {
   int64_t patience_, cooldown_;
   double rate_;
   std::optional<double> best_;
-  // bad_in_row_: evaluations in a row that did not improve. cooling_: the number of next evaluations that are not
-  // counted in bad_in_row_, after the rate was lowered (cooldown).
+  // bad_in_row_: evaluations in a row that did not improve. cooling_: after the rate was lowered, the number of further
+  // evaluations that are not counted in bad_in_row_ (cooldown).
   int64_t bad_in_row_ = 0, cooling_ = 0;
 };
 

@@ -66,11 +66,11 @@ class RunRanks {
   // Sets the number of ranks of a group of shard(), which must divide data().ranks. 0: all ranks of the axis `data` are
   // one group.
   void set_shard_ranks(int64_t ranks) { shard_ranks_ = ranks; }
-  // The number of ranks when no machine is missing, which decides the number of rows of a step. It is larger than
-  // share().ranks while machines are missing.
+  // The number of ranks when no machine is missing. It decides the number of rows of a step. While machines are
+  // missing, it is larger than share().ranks.
   int64_t full_ranks() const { return full_ranks_; }
-  // The number of the membership, from 1: the launcher increases it each time it starts the ranks again. So a number
-  // above 1 means that the run continues after a crash.
+  // The number of the membership, from 1. A membership is the ranks of the run from one start by the launcher to the
+  // next. A number above 1 means that the launcher has started the ranks again, such as after a crash.
   int64_t epoch() const { return epoch_; }
   bool alone() const { return share_.alone(); }    // there is no other rank
   bool leads() const { return share_.rank == 0; }  // this is rank 0

@@ -14,8 +14,8 @@ struct SavedTensors {
   std::vector<TensorData> weights, moments;  // moments: optimizer states
 
   bool host_reads(const Session& s) const;  // true: the host can read all these states directly
-  // Copies the tensors into `memory`, from which they are then written. `memory` must have the sum of copied_bytes() of
-  // all tensors, and must stay valid until they are written.
+  // Copies the tensors into `memory`, from which they are then written. The size of `memory` must be the sum of
+  // copied_bytes() of all tensors. `memory` must stay valid until the tensors are written.
   Status copy(const Session& s, std::span<std::byte> memory);
 };
 

@@ -95,7 +95,7 @@ class TrainTask {
 
   // Writes the model's files except the weights, such as config and tokenizer, into a folder.
   virtual Status save_model_files(const std::string& folder) = 0;
-  // For the final model instead of a checkpoint, whose form may differ: an adapter may be saved in another form.
+  // For the final model, whose form may differ from that of a checkpoint: the form of an adapter, for example.
   // save_finished_files() writes the files except the weights into a folder. finished_tensors() returns the tensors to
   // save, made from the tensors `weights` of the session.
   virtual Status save_finished_files(const std::string& folder) { return save_model_files(folder); }
@@ -106,7 +106,7 @@ class TrainTask {
   virtual std::vector<std::string> weight_names() const = 0;
   // Name of the file of the weights without its extension: "model" gives model.safetensors.
   virtual std::string weights_stem() const { return "model"; }
-  // A second name under which a saved model has the weight with this name too; "": none.
+  // The second name of the weight with this name in a saved model, which has the weight under both names; "": none.
   virtual std::string second_name(const std::string&) const { return ""; }
   // The name of this weight in a saved model.
   virtual std::string saved_name(const std::string& name) const { return name; }
@@ -174,7 +174,7 @@ class Trainer {
   static Result<TrainStart> find_start(const TrainSettings& settings);
 
   // Limits the time of training to `seconds` after this call. Training ends early, with a checkpoint as after a signal,
-  // before the first step that would end later if it took as long as the step before. At least one step runs.
+  // if one more step with the duration of the last one would end after the limit. At least one step runs.
   void limit_seconds(double seconds, Clock& clock = system_clock());
 
   void add_callback(std::unique_ptr<TrainCallback> c) { callbacks_.push_back(std::move(c)); }
@@ -251,7 +251,8 @@ class Trainer {
   void count_step(const StepSums& sums, double seconds, Progress& p);
   OrderedJson train_metrics(const Progress& p) const;
   bool stops_early() const;
-  // Exchanges weights and their averages, unless there are none or they are exchanged already. Returns whether it did.
+  // Exchanges weights and their averages. Does nothing and returns false if there are no averages, or if they are
+  // exchanged already.
   Result<bool> use_averages();
   Status leave_averages(bool used);  // `used`: the result of use_averages()
   // Call this after a checkpoint was loaded. `updates`: number of updates that it had made.
@@ -301,7 +302,7 @@ class Trainer {
       double seconds = 0;     // time to write it
       Status deleted = Ok{};  // result of deleting older checkpoints after it
     };
-    // The job writes into it until it has ended.
+    // The job writes into `done` until the job has ended.
     std::shared_ptr<Done> done = std::make_shared<Done>();
   };
   Status after_save(const Saving& saving, Status written, Next next);
@@ -312,7 +313,7 @@ class Trainer {
   void after_deletion(const Status& deleted);
   Status delete_at_end();
   Status drop_extra_checkpoints();
-  // Deletes older checkpoints after the checkpoint of `step` was written; from any thread.
+  // Delete older checkpoints after the checkpoint of `step` was written. May be called on any thread.
   Status drop_extra_but(int64_t step) const;
   Status rotate(int64_t step, int64_t best_step) const;
   static std::vector<std::string> optimizer_states(const Session& s);
@@ -325,7 +326,7 @@ class Trainer {
   int64_t done_ = 0;
   bool evaluation_due_ = false;  // true: a signal interrupted the evaluation after done_ steps
   bool trained_ = false;         // true: train() was called, so metrics include the epoch
-  int64_t skipped_ = 0;          // number of those of the done_ steps that were skipped
+  int64_t skipped_ = 0;          // number of skipped steps among the done_ steps
   // Steps in a row that were not finite and not solved by a lower loss scale.
   int64_t not_finite_in_row_ = 0;
   // The last rollback. to: number of updates that its checkpoint had made; -1: there was none. times: number of
@@ -334,7 +335,7 @@ class Trainer {
     int64_t to = -1, times = 0;
   } rolled_back_;
   std::optional<LossScale> loss_scale_;
-  std::optional<Plateau> plateau_;  // of a schedule that follows evaluations
+  std::optional<Plateau> plateau_;  // set if the schedule follows evaluations
   WeightAverages averages_;
   IdleSteps idle_;
   TrainLoss loss_;

@@ -10,8 +10,8 @@
 //            exp_avg.<weight>    read and written: the states of the rule, such as Adam's; zeros at first
 //   output   grad_norm f64[]     norm of all gradients before clipping, without the loss scale
 //
-// If grad_norm is not finite, no state changes. Without clipping (max_grad_norm 0) and without all_or_nothing, only the
-// groups of weights whose gradients are not finite keep their states.
+// If grad_norm is not finite, no state changes. There is one exception. Without clipping (max_grad_norm 0) and without
+// UpdateOptions::all_or_nothing, only the groups of weights whose gradients are not finite keep their states.
 //
 // With more than one rank (UpdateOptions::is_shared(); shared_update.h) also:
 //
@@ -24,8 +24,8 @@
 // These outputs and grad_norm are equal on all ranks.
 //
 // With split_invariant there is the input local_losses f64[units_per_rank()] instead of local_loss: the losses of the
-// rank's units, by round; 0 for a round in which the rank has no unit. The additional output losses f64[units] has the
-// losses of all units in their order.
+// rank's units (shared_update.h), by round; 0 for a round in which the rank has no unit. The additional output losses
+// f64[units] has the losses of all units in their order.
 //
 // Every rank runs the update in every step, even if its loss is not finite. The sum of the losses is then not finite,
 // so no rank changes its states.
@@ -33,10 +33,10 @@
 // The weights form groups of at most UpdateOptions::group_bytes bytes. The rule is one node for each group; if the
 // optimizer has two rules, or weights of a group have different learning rates, the group has a node for each of them.
 // Without clipping and without all_or_nothing a node waits only for the gradients of its group, so the gradients of the
-// whole model need not exist at the same time (as in LOMO, arXiv 2306.09782). A weight that is larger than a group is a
-// group alone. If its rule works on each element by itself, it has a node for each part of its rows, and the rule's
-// states are divided into the same parts (ShardSpec). If a state has one element for each block of the weight's
-// elements, each part has whole blocks. Groups and parts do not change any bit of the results.
+// whole model need not exist at the same time (as in LOMO, arXiv 2306.09782). A weight larger than group_bytes is a
+// group alone. If its rule works on each element by itself, this group has a node for each part of the weight's rows,
+// and the rule's states are divided into the same parts (ShardSpec). If a state has one element for each block of the
+// weight's elements, each part has whole blocks. Groups and parts do not change any bit of the results.
 #pragma once
 
 #include <string>

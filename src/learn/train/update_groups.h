@@ -21,7 +21,8 @@ bool is_own(const UpdateWeight& w, const UpdateOptions& o);
 // Whether the op works on each element by itself, so that it can update some rows of a weight alone.
 bool works_by_element(const Rule& rule);
 // The factor of the run's learning rate for a weight: UpdateWeight::rate. For the matrices B of a LoRA adapter and for
-// vectors it is multiplied by UpdateOptions::loraplus_lr_ratio, as in PEFT's create_loraplus_optimizer.
+// weights with one dimension, the factor is multiplied by UpdateOptions::loraplus_lr_ratio, as in PEFT's
+// create_loraplus_optimizer.
 double rate_factor(const UpdateWeight& w, const UpdateOptions& o);
 
 // The weights [begin, end) of a list. Their gradients are checked together for values that are not finite.

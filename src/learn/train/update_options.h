@@ -30,8 +30,8 @@ struct UpdateOptions {
   // This rank among those that divide matrix products (the axis `tensor` of the mesh). A weight is divided among these
   // ranks, or each of them has all of it.
   Share tensor = {};
-  // With groups of ranks that each have all states (MiCS, arXiv 2205.00119): the group of this rank among the groups.
-  // `share` is then this rank in its group. Different groups have different rows.
+  // If the ranks form groups and each group has all states (MiCS, arXiv 2205.00119): this rank's group among the
+  // groups. `share` is then this rank's place in its group. Different groups have different rows.
   Share replica = {};
   int stage = 0;  // ZeRO stage, 0 to 3: see shared_update.h
   // True (--split_invariant): the order of sums does not depend on the number of ranks. A step's rows are divided into

@@ -23,7 +23,7 @@ struct WeightSplit {
 };
 // The division of each weight among the ranks of options.share. A weight has one owner if its rule needs the whole
 // tensor, or if the weight is in bf16 and rounded stochastically. The owner is the rank that owns the fewest bytes of
-// the weights before it in the list.
+// the earlier weights in the list.
 std::vector<WeightSplit> split_weights(const std::vector<UpdateWeight>& weights,
                                        const UpdateOptions& options);
 

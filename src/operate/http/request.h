@@ -55,8 +55,8 @@ class WebClient {
   virtual void on_gone(std::function<void()> f) = 0;
 };
 
-// Sends the answer of a request to its client. Any thread may use it, as soon as the handler has the request.
-// If it is destroyed without an answer, the client gets status 500.
+// Sends the answer of a request to its client. Any thread may use this object, as soon as the handler has the request.
+// If the object is destroyed without an answer, the client gets status 500.
 class WebReply : public WebClient {
  public:
   // Sends a whole answer. Call it at most once. After begin() it does nothing.

@@ -115,8 +115,8 @@ class HttpConnection {
   virtual void finish() = 0;
 };
 
-// Start a connection of HTTP/1 or HTTP/2. `begun` holds the bytes that were read from it before. The connection owns
-// itself, and decrements `shared.connections` when it ends.
+// Start a connection of HTTP/1 or HTTP/2. `begun` has the bytes that were already read from the client. The connection
+// owns itself, and decrements `shared.connections` when it ends.
 std::shared_ptr<HttpConnection> start_http1(std::shared_ptr<Wire> wire, HttpShared& shared,
                                             beast::flat_buffer begun);
 std::shared_ptr<HttpConnection> start_http2(std::shared_ptr<Wire> wire, HttpShared& shared,

@@ -7,7 +7,7 @@
 namespace hone {
 
 // The numbers of the logical processors of each physical core, as far as this process may use them. Cores are sorted
-// by package, then by die. Empty if the kernel does not tell. `root` is put before /sys, for tests.
+// by package, then by die. Empty if the kernel does not report them. `root` is put before /sys, for tests.
 std::vector<std::vector<int>> usable_core_processors(const std::string& root = "");
 
 struct CoreShare {

@@ -36,7 +36,7 @@ struct LaunchRequest {
 
   // After a crash the ranks are started again, in a new membership, at most this number of times.
   int max_restarts = 0;
-  // Continue without lost machines if at least this number is left; 0: wait for all machines.
+  // Continue without lost machines if at least this number of ranks is left; 0: wait for all machines.
   int min_ranks = 0;
   int64_t epoch = 1;        // number of the membership to start
   int full_ranks = 0;       // ranks of the run with all machines; 0: `ranks`
@@ -46,7 +46,7 @@ struct LaunchRequest {
   // The number of machines, each with a launcher of its own; and the number of this machine from 0. A `machine` of -1:
   // the machines are numbered in the order of arrival.
   int machines = 1, machine = 0;
-  // Seconds to wait for all machines after a crash, if `min_ranks` ranks are there.
+  // Seconds to wait for all machines after a crash, if at least `min_ranks` ranks are there.
   double settle_s = 45;
   double rejoin_s = 600;  // seconds to wait for machines that the run cannot continue without
 };
@@ -61,7 +61,8 @@ struct LaunchEnd {
   // Exit status of the rank that failed first; 128 + signal after a request to stop; 0: success.
   int status = 0;
   std::optional<RankFailure> failure = {};  // the first failure; nullopt: none
-  bool regroups = false;  // the ranks saved and ended, to start again together with new machines
+  bool regroups =
+      false;  // true: the ranks saved a checkpoint and ended, to start again with new machines
 };
 
 // A way of starting ranks. Each .cc file of this folder without a header of the same name is one, and defines

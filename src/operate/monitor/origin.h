@@ -24,8 +24,8 @@ Status write_origin(const std::string& folder, const PulledNames& origin);
 // The name of a model at a path or URL: "t5-small". The path or URL itself if it has no other name.
 std::string model_name_of(const std::string& place);
 // The name of data at a path or URL: a file or a folder of files. For a folder of token shards, the names of the files
-// that the shards were made from, separated by blanks; these may be relative to a folder above `place`. The path or URL
-// itself if the data have no other name.
+// that the shards were made from, separated by blanks; these names may be relative to a parent folder of `place`. The
+// path or URL itself if the data have no other name.
 std::string data_name_of(const std::string& place);
 // The files that a folder of token shards was made from: a line "<split>\t<SHA-256 in hexadecimal>" for each. "" for
 // other data.

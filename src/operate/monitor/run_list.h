@@ -53,7 +53,8 @@ Status tag_run(const RunRow& row, const std::vector<std::string>& tags);
 inline constexpr int kSearchedLevels = 4;
 // The paths of the logs in these folders or URLs and below them. Errors: those of the store.
 Result<std::vector<std::string>> find_run_logs(const std::vector<std::string>& folders);
-// Removes rows whose run id is in the log of an earlier row: a pipeline copies the folder of a step that it reuses.
+// Removes copies of runs: rows with the run id of an earlier row but another log. Copies exist because a pipeline
+// copies the folder of a step that it reuses.
 void remove_copies(std::vector<RunRow>& rows);
 // All runs of the logs in these folders, without copies, the oldest first. Errors: those of the store.
 Result<std::vector<RunRow>> find_runs(const std::vector<std::string>& folders);

@@ -32,7 +32,7 @@ class RunLog {
   void release();  // the folder belongs to this process: lines are written from now on
   void drop();     // the folder belongs to another process: discards all lines, also later ones
   void close();
-  // The text of a failed write, to log it: LiveFile::take_failure().
+  // The message of a failed write, for the log: LiveFile::take_failure().
   std::string take_failure();
 
  private:

@@ -20,7 +20,7 @@ struct ChildRequest {
   std::string out_file;                            // file for standard output; emptied first
   // File to append standard error to; "": it is inherited.
   std::string log_file;
-  // Identifies the step's processes: the variable HONE_PIPELINE_STEP of the command.
+  // Identifies the step's processes: the value of the command's environment variable HONE_PIPELINE_STEP.
   std::string token;
   int death_signal;  // signal that the command gets when this process dies
   // The folder `part` is renamed to `done` as soon as the command ends with status 0, even if this process is dead by

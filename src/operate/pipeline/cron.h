@@ -17,8 +17,8 @@ namespace hone {
 class CronTimes {
  public:
   static Result<CronTimes> parse(const std::string& text);  // error H3169: the text is malformed
-  // The first matching time after `after`, by this machine's time zone; both in seconds since 1970. 0 if there is none
-  // within eight years.
+  // The first matching time after `after`, by this machine's time zone. `after` and the result are in seconds since
+  // 1970. 0 if no time within eight years matches.
   double next(double after) const;
 
  private:

@@ -21,9 +21,8 @@ class StepDisplay {
   StepDisplay(const StepDisplay&) = delete;
   StepDisplay& operator=(const StepDisplay&) = delete;
 
-  // Shows the new status of a step: "running", "done", "failed", "skipped", "stopped", or "waiting" if it is repeated
-  // later.
-  // `detail` is on the same line, `results` are lines below it.
+  // Shows the new status of a step: "running", "done", "failed", "skipped", "stopped", or "waiting" if the step is
+  // repeated later. `detail` is on the same line, `results` are lines below it.
   void set(const std::string& step, const std::string& status, const std::string& detail,
            const std::vector<std::string>& results = {});
   // Takes a line of a running step's output. If says_what_is_done(), shows it after the step's name; without a
@@ -58,11 +57,11 @@ std::string wrapped_text(std::string_view begin, std::string_view text, size_t i
 // label is the step's name.
 std::string without_label(const std::string& step, const std::string& line);
 
-// Whether a line of a step's output tells what the step does now. False for other labels with a fact, such as the
-// planned memory, and for rows and titles of tables.
+// Whether a line of a step's output tells what the step does now. False for lines with another label, which state a
+// fact such as the planned memory, and for rows and titles of tables.
 bool says_what_is_done(const std::string& step, const std::string& line);
 
-// The last line of a text that is not blank, as a terminal shows it: the part after the last "\r", without escape
+// The last line that is not blank in a text, as a terminal shows it: the part after the last "\r", without escape
 // sequences.
 std::string last_line_of(std::string_view text);
 

@@ -37,7 +37,7 @@ struct PipelineStep {
   std::vector<std::pair<std::string, std::string>> inputs = {};  // names, and paths or URLs
   std::vector<std::string> after = {};  // further steps to wait for, besides those of references
   std::string when = {};                // run the step only if this condition holds; "": always
-  int64_t retries = 0;                  // how often a failed command is repeated
+  int64_t retries = 0;                  // how often a failed command is repeated at most
   double timeout_s = 0;                 // time limit of the command in seconds; 0: none
   bool reuse = true;       // reuse the result of an earlier run if no dependency has changed
   bool continues = false;  // the command can resume its own unfinished work
@@ -49,11 +49,11 @@ struct PipelineStep {
 
 // A column of the data that a pipeline's file names.
 struct PipelineColumn {
-  std::string name, place;      // place: where the file names it, "news.json:2:14"
+  std::string name, place;      // place: the place of its name in the file, "news.json:2:14"
   bool only_evaluated = false;  // rows for training may lack it
 };
 
-// A remedy for errors of a recipe's step that name a flag.
+// The remedy for errors that name a flag of a recipe's step.
 inline constexpr const char* kFlagsAreKeys =
     R"(in the pipeline's file, a flag is a key of "preprocess", "train" or "evaluate")";
 
@@ -69,7 +69,7 @@ struct Pipeline {
   // The members below are set only if the file is a recipe (recipe/recipe.h).
   std::string dataset = {}, dataset_subset = {};
   std::vector<PipelineColumn> columns = {};  // columns that the data must have
-  // Where the file names the data set: "news.json:2:14".
+  // The place at which the file names the data set: "news.json:2:14".
   std::string dataset_place = {};
   std::map<std::string, std::string> flag_places = {};  // name of a flag -> where the file gives it
 

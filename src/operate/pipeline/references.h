@@ -1,10 +1,10 @@
-// Parses and replaces the references in a step's texts:
+// Parses and replaces the references in the texts of a pipeline's step, such as its command:
 //   ${out}                    the step's own folder for its files
 //   ${steps.train}            the folder of the step train
 //   ${steps.register.version} a member of the JSON object that the step register printed
 //   ${inputs.rows}            the path or URL of one of the step's inputs
 //   ${run}                    the name of the run
-//   ${cache}                  a folder of this machine that all runs share; its files may be missing
+//   ${cache}                  a folder of this machine that all runs share; its files may be deleted at any time
 //   $${                       the two characters ${
 #pragma once
 
@@ -20,8 +20,8 @@ namespace hone {
 struct StepReference {
   enum Kind { kOut, kFolder, kResult, kInput, kRun, kCache } kind = kOut;
   std::string name = {};     // name of the step or input; "" for the other kinds
-  std::string member = {};   // kResult: the member, "a.b" inside another object
-  std::string text() const;  // its form in a text: "${steps.train}"
+  std::string member = {};   // kResult: the member; "a.b": the member b of the object a
+  std::string text() const;  // the reference as it is written: "${steps.train}"
 };
 
 // The references in a text, in order. Error H3161: a reference is malformed.
@@ -31,8 +31,8 @@ Result<std::vector<StepReference>> references_of(std::string_view text);
 Result<std::string> expand_references(
     std::string_view text, const std::function<Result<std::string>(const StepReference&)>& meaning);
 
-// A condition REFERENCE OP VALUE. OP is == != < <= > or >=. Two numbers are compared as numbers, other values as texts,
-// which allows only == and !=.
+// A condition "REFERENCE OP VALUE". OP is one of == != < <= > >=. Two numbers are compared as numbers. Other values are
+// compared as texts; they allow only == and !=.
 struct StepCondition {
   StepReference left;  // a kResult
   std::string op, right;

@@ -1,5 +1,5 @@
-// Runs a pipeline on this machine. Progress is recorded at once, so a killed run can be continued by the same
-// command: a finished step does not run again; a step that was running starts again, or resumes if its command can.
+// Runs a pipeline on this machine. Progress is recorded at once, so the same command continues a killed run. A finished
+// step does not run again. A step that was running starts again; its command may resume from its own files.
 // The files of a step appear only when they are complete.
 //   <folder>/pipeline.db             state of all runs
 //   <folder>/<run>/<step>/           the files of a finished step
@@ -26,10 +26,10 @@ struct PipelineOptions {
   std::string root;     // pipeline_root: path or URL
   std::string folder;   // folder on this machine; "": folder_of_root(root)
   std::string program;  // path of the program to run for a step's command "hone"
-  std::string version;  // version of hone: results of another version are not reused
+  std::string version;  // version of hone; results from other versions are not reused
   std::string project;  // Google Cloud's project; "": from the environment
-  // Name of a new run, or of a run to continue. "": continues the newest run of the same file and root if it is neither
-  // finished nor cancelled; else starts a new run with a new name.
+  // Name of a new run, or of a run to continue. "": continues the newest run of the same pipeline file and root if that
+  // run is neither finished nor cancelled; else starts a new run with a new name.
   std::string run;
   bool fresh = false;  // start a new run that reuses no results
   int64_t jobs = 1;    // limit for steps that run at the same time
@@ -53,14 +53,15 @@ struct PipelineOutcome {
 // to another pipeline file; H3164 the state cannot be kept; H3165 another process runs this run.
 Result<PipelineOutcome> run_pipeline(const Pipeline& pipeline, const PipelineOptions& options);
 
-// The folder on this machine for a root: the root itself, or a folder of this account if the root is a bucket.
+// The folder on this machine for a pipeline_root: the root itself, or a folder of this account if it is a bucket.
 std::string folder_of_root(const std::string& root);
-// A link to a run for people: a page of Google Cloud's console for gs://, another URL as it is, or a file:// URL.
+// A link that people can open to see a run. For a gs:// root: a page of Google Cloud's console. For another URL: the
+// URL itself. For a path: a file:// URL.
 std::string link_to_run(const std::string& root, const std::string& run,
                         const std::string& project);
 
-// Whether a retry of a step can help: false if hone reported an error that would occur again. `status` is the command's
-// exit status; `error` is the error that the command reported, if any.
+// Whether a retry of a step can help: false if `command` is a hone command whose error would occur again. `status` is
+// the command's exit status; `error` is the error that the command reported, if any.
 bool may_be_repeated(const std::vector<std::string>& command, int status,
                      const std::optional<Error>& error);
 

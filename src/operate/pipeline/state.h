@@ -1,5 +1,5 @@
-// Keeps the state of pipeline runs in an SQLite file, so that it survives killed processes. Times are in seconds since
-// 1970; 0: unknown.
+// Keeps the state of pipeline runs in an SQLite file, so that the state survives killed processes. Times are in seconds
+// since 1970; 0: unknown.
 #pragma once
 
 #include <memory>
@@ -23,8 +23,8 @@ struct PipelineRunRow {
   std::string pid_start = {};  // start_of_process(pid)
 };
 
-// One step of a run. `status` is "pending", "running", "committing" (its command has ended well, and its files are
-// being recorded), "done", "failed" or "skipped".
+// One step of a run. `status` is "pending", "running", "committing" (its command has succeeded, and its files are being
+// recorded), "done", "failed" or "skipped".
 struct StepRow {
   std::string run, name, status = "pending";
   std::string key = {};     // hash of the step's dependencies
@@ -38,27 +38,28 @@ struct StepRow {
   std::string pid_start = {}, token = {};  // start_of_process(pid); ChildRequest::token
 };
 
-// The recorded status of a run; "lost" if it is "running" and its process is gone. The same command continues the run.
+// The recorded status of a run, but "lost" if the recorded status is "running" and the run's process no longer exists.
+// The command that started a lost run continues it.
 std::string status_of_run(const PipelineRunRow& run);
-// The recorded status of a step; "lost" if it is "running" in a lost run.
+// The recorded status of a step, but "lost" if the recorded status is "running" and the run is lost.
 std::string status_of_step(const PipelineRunRow& run, const StepRow& step);
 
 class PipelineState {
  public:
-  // Opens the file, and creates it if it is missing. Error H3164: it cannot be used.
+  // Opens the file, and creates it if it is missing. Error H3164: the file cannot be used.
   static Result<std::unique_ptr<PipelineState>> open(const std::string& path);
-  // Opens the file read-only. Error H3164: it cannot be read, or another program made it.
+  // Opens the file read-only. Error H3164: the file cannot be read, or another program made it.
   static Result<std::unique_ptr<PipelineState>> read(const std::string& path);
   ~PipelineState();
 
-  // Each call is one transaction, which is on disk when the call returns. put() adds a row, or replaces the row with
-  // the same id or the same run and name. Error H3164: the file cannot be read or written.
+  // Each call is one transaction, which is on disk when the call returns. put() adds a row; it replaces a run with the
+  // same id, and a step with the same run and name. Error H3164: the file cannot be read or written.
   Status put(const PipelineRunRow& run);
   Status put(const StepRow& step);
   Result<std::vector<PipelineRunRow>> runs();  // the newest first
   Result<std::optional<PipelineRunRow>> run(const std::string& id);
   Result<std::vector<StepRow>> steps(const std::string& run);
-  // The steps of all runs that are done and have this key, the newest first.
+  // From all runs: the steps that are done and have this StepRow::key, the newest first.
   Result<std::vector<StepRow>> done_with_key(const std::string& key);
 
  private:

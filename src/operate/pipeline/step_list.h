@@ -1,4 +1,4 @@
-// Reads a pipeline's file that lists its steps, as the example in pipeline.h.
+// Reads a pipeline's file that lists its steps. pipeline.h has an example of such a file.
 #pragma once
 
 #include "operate/pipeline/config_tree.h"
@@ -6,7 +6,8 @@
 
 namespace hone {
 
-// Does not call check_pipeline(). Errors: H3161 a value is missing or wrong; H3162 a key is unknown.
+// Returns the pipeline unchecked: it does not call check_pipeline(). Errors: H3161 a value is missing or wrong; H3162 a
+// key is unknown.
 Result<Pipeline> pipeline_of_steps(const ConfigTree& tree);
 
 }  // namespace hone

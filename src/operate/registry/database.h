@@ -28,7 +28,7 @@ int64_t sql_number(const SqlValue& value);    // the value if it is a whole numb
 // One connection to a database. Several threads may use it; transactions of other threads wait for the running one.
 class Database {
  public:
-  // `address`: sqlite:///relative.db, sqlite:////absolute.db, a path, or
+  // `address`: sqlite:///relative.db, sqlite:////absolute.db, the path of an SQLite file, or
   // postgresql://user@host/name. Creates a missing file and its folder. Errors: H3131 the address has another form;
   // H3132 another program keeps the database locked; H3133 the database cannot be read or written.
   static Result<std::unique_ptr<Database>> open(const std::string& address);
@@ -38,9 +38,9 @@ class Database {
   // H3132 another program keeps the lock for longer than registry_timeout_seconds(); H3133 everything else.
   Result<std::vector<SqlValues>> run(std::string_view sql, const SqlValues& values = {});
 
-  // Run `body` in one transaction: either all changes become visible, or none. write() holds the only write lock from
-  // its beginning; read() sees one state of the database. A transaction inside another is part of the outer one.
-  // Errors: those of `body`, after which nothing has changed, and of run().
+  // Run `body` in one transaction: either all its changes become visible, or none. write() holds the only write lock
+  // from its beginning. read() sees one state of the database. A transaction inside another is part of the outer one.
+  // Errors: those of run(), and those of `body`, which undo the transaction.
   Status write(const std::function<Status()>& body) { return transaction(body, true); }
   Status read(const std::function<Status()>& body) { return transaction(body, false); }
 

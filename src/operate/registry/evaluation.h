@@ -14,7 +14,8 @@ inline constexpr const char* kEvaluationRunFile = "eval_run.json";
 struct EvaluatedRow {
   std::string id;                     // never ""; equal ids mean the same row of the same data
   std::string prediction, reference;  // "": the task has none
-  OrderedJson scores, slices;  // objects: name of a score -> number; name of a column -> text
+  // Two objects. scores: name -> number. slices: name of a column -> text.
+  OrderedJson scores, slices;
 };
 
 struct Evaluation {
@@ -27,12 +28,12 @@ struct Evaluation {
 // without an id, two rows with the same id, or no rows.
 Result<std::vector<EvaluatedRow>> parse_examples(std::string_view text, const std::string& name);
 
-// Reads both files of a folder or URL; without eval_run.json `run` is null. Errors: H3142 the rows are missing, or a
-// file is malformed; those of the store.
+// Reads both files from a folder or URL. If there is no eval_run.json, `run` is null. Errors: H3142 eval_examples.jsonl
+// is missing, or a file is malformed; those of the store.
 Result<Evaluation> read_evaluation(const std::string& folder);
 
-// "sha256:..." over the row ids of a folder's eval_examples.jsonl, independent of their order: equal for evaluations of
-// the same rows. Errors: H3142 there are no rows, or a row has no id; those of the store.
+// "sha256:..." over the row ids in a folder's eval_examples.jsonl, independent of the order of the rows: equal for
+// evaluations of the same rows. Errors: H3142 there are no rows, or a row has no id; those of the store.
 Result<std::string> hash_of_row_ids(const std::string& folder);
 
 }  // namespace hone

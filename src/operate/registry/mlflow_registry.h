@@ -1,4 +1,4 @@
-// Copies models to and from the registry of an MLflow server, through its REST API.
+// Copies models between hone's registry and the model registry of an MLflow server, through MLflow's REST API.
 // https://mlflow.org/docs/latest/api_reference/rest-api.html
 #pragma once
 
@@ -17,28 +17,29 @@ struct ExchangedModels {
   int64_t there_already = 0;
 };
 
-// Exports all models; only the model `name` unless it is "". Sends its versions in order, the run of each version into
-// the experiment "hone", the files of a local folder as artifacts below model/, and the aliases. Skips a version whose
-// hash the server has in a tag hone.hash. Errors: H0107 the server cannot be reached; H0108 it refuses a request; H3135
-// there is no model `name`; those of the registry and of the store.
+// Exports the model `name`; all models if `name` is "". For each model it sends the versions in order, the run of each
+// version into the experiment "hone", the files of versions in local folders as artifacts below model/, and the
+// aliases. Skips a version if the model on the server has one with the same hash in the tag "hone.hash". Errors: H0107
+// the server cannot be reached; H0108 it refuses a request; H3135 there is no model `name`; those of the registry and
+// of the store.
 Result<ExchangedModels> export_to_mlflow(Registry& registry, MlflowClient& client,
                                          const std::string& name);
 
-// Imports all models; only the model `name` unless it is "". A version that hone exported is restored as it was.
-// Another version gets MLflow's source, run, parameters and metrics; its hash is made from its name and number in
-// MLflow. Files are not copied. Errors: H0107 the server cannot be reached; H0108 it refuses a request; H3135 the
-// server has no model `name`; H3136 hone does not accept a model's name.
+// Imports the model `name`; all models if `name` is "". A version that hone exported is restored as it was. Any other
+// version gets the source, run, parameters and metrics from MLflow; its hash is made from the model's name and the
+// version's number in MLflow. Files are not copied. Errors: H0107 the server cannot be reached; H0108 it refuses a
+// request; H3135 the server has no model `name`; H3136 hone does not accept a model's name.
 Result<ExchangedModels> import_from_mlflow(Registry& registry, MlflowClient& client,
                                            const std::string& name);
 
-// Parts of the server's answers. Members of unexpected types are left out.
+// Parts of the server's answers. JSON members of unexpected types are ignored.
 struct MlflowVersion {
   std::string number, source, run_id;
   std::map<std::string, std::string> tags;
 };
 struct MlflowModel {
   std::string name, description;
-  // tags: name -> value. aliases: alias -> number of the version.
+  // tags: name -> value. aliases: alias -> number of the version that it names.
   std::map<std::string, std::string> tags, aliases;
 };
 std::vector<MlflowModel> mlflow_models(const Json& answer);  // from registered-models/search

@@ -13,19 +13,19 @@ namespace hone {
 Result<std::vector<std::string>> model_files(const std::string& folder);
 
 // "sha256:<64 digits>" over the name and SHA-256 of each of model_files(): the configuration, tokenizer, weights and
-// adapter that resolve_model() (base/store/hub.h) would take, and *.gguf. Results, logs and checkpoints beside them do
-// not count. `folder` may be a URL. Errors: H3140 the folder has no weights; those of the store.
+// adapter that resolve_model() (base/store/hub.h) would take, and *.gguf. Results, logs and checkpoints in the same
+// folder do not change the hash. `folder` may be a URL. Errors: H3140 the folder has no weights; those of the store.
 Result<std::string> hash_model(const std::string& folder);
 
-// "sha256:<64 digits>" of a data file, or of the paths and contents of all files below a folder. For a folder of token
-// shards the hash is over the splits and contents of the files that the shards were made from. Errors: those of the
-// store.
+// "sha256:<64 digits>" of a data file, or over the paths and contents of all files below a folder. For a folder of
+// token shards (files that hone prepare wrote) the hash is over the source files of the shards: the split and the
+// content of each. Errors: those of the store.
 Result<std::string> hash_data(const std::string& path);
 
-// "sha256:<64 digits>" over the contents of several files in this order, whatever their names are; "" for no files.
-// Errors: those of the store.
+// "sha256:<64 digits>" over the contents of several files in the order of the list. Their names do not matter. "" for
+// an empty list. Errors: those of the store.
 Result<std::string> hash_files(const std::vector<std::string>& files);
-// hash_files() of files whose SHA-256, in hexadecimal without a prefix, are known.
+// hash_files() of files whose SHA-256 sums are known. `sums` are in hexadecimal, without a prefix.
 std::string hash_of_sums(const std::vector<std::string>& sums);
 
 }  // namespace hone

@@ -19,9 +19,9 @@ namespace hone {
 
 inline constexpr const char* kChampion = "champion";  // the alias of the version to deploy
 
-// In all structs below: times are UTC with milliseconds, "2026-05-04T12:30:05.123Z"; an unknown text is "", an unknown
-// number 0. Everything that is written passes through redact_secrets() (base/core/redact.h), so the registry holds no
-// secrets.
+// In all structs below: times are UTC with milliseconds, "2026-05-04T12:30:05.123Z"; an unknown text is "", and an
+// unknown number is 0. Everything that is written passes through redact_secrets() (base/core/redact.h), so the registry
+// holds no secrets.
 using Labels = std::map<std::string, std::string>;
 
 struct RegisteredRun {
@@ -29,12 +29,12 @@ struct RegisteredRun {
   std::string name = {}, task = {};
   OrderedJson params = OrderedJson::object();   // settings of the run
   OrderedJson metrics = OrderedJson::object();  // the content of all_results.json
-  // Hashes of its training files: hash_data(), separated by blanks.
+  // Hashes of the run's training files: results of hash_data() (model_hash.h), separated by blanks.
   std::string data_hash = {};
   std::string model_hash = {};  // hash_model() of the initial model
-  // The status is RunRow::status() (operate/monitor/run_list.h); the others are times.
+  // `status` is from RunRow::status() (operate/monitor/run_list.h). `started` and `ended` are times.
   std::string status = {}, started = {}, ended = {};
-  // Other facts that decide the result: hone's version, command, machine, instruction set, files of data.
+  // Other facts that decide the result: hone's version, the command, the machine, its instruction set, the data files.
   OrderedJson record = OrderedJson::object();
 };
 
@@ -92,15 +92,15 @@ struct DeployedModel {
   int64_t traffic = 100;  // percent of the endpoint's requests; the sum of an endpoint is 100
   std::string created = {};
 };
-// The process that answers for an endpoint. If it is on another machine or in another container, only its
-// address can be asked.
+// The process that answers for an endpoint. If it is on another machine or in another container, requests to
+// Endpoint::address are the only way to check it.
 struct EndpointServer {
   std::string space = {};  // process_space()
   std::string host = {};   // name of the machine
   int64_t pid = 0;         // number of the process; 0: no server
   std::string start = {};  // start_of_process(pid)
-  // A random id that hone deploy gives to the server that it is starting. That server may take the endpoint only as
-  // long as its id is here. "": no server is being started.
+  // A random id that hone deploy gives to the server that it is starting. This server may take the endpoint only while
+  // `awaited` is its id. "": no server is being started.
   std::string awaited = {};
   bool operator==(const EndpointServer&) const = default;
   bool is(const EndpointServer& other) const {
@@ -111,7 +111,7 @@ struct Endpoint {
   std::string id = {};            // numeric; set_endpoint() accepts ""
   std::string display_name = {};  // unique
   std::string model = {};         // the registered model for which it was made
-  std::string address = {};       // "http://127.0.0.1:8080"; "": it has no server
+  std::string address = {};       // "http://127.0.0.1:8080"; "": the endpoint has no server
   std::string created = {}, changed = {};
   std::vector<DeployedModel> deployed = {};
   OrderedJson serving = OrderedJson::object();  // settings of hone serve, with host and port
@@ -127,7 +127,8 @@ class Registry {
   // ~/.local/share/hone/registry.db. Errors: H3131 the address cannot be used; H3134 a newer hone made the registry.
   static Result<Registry> open(const std::string& address = "");
   const std::string& address() const { return db_->shown(); }  // the address without a password
-  // The address as given, perhaps with a password: for HONE_REGISTRY of another process, never to show.
+  // The address as given, which may have a password. Never show it; use it for the variable HONE_REGISTRY of another
+  // process.
   const std::string& whole_address() const { return address_; }
 
   // In the calls below, H3135 means: there is no such run, model, version, alias or endpoint.
@@ -142,11 +143,11 @@ class Registry {
   // --- models and versions ---
 
   // Adds a version, and the model if it is new. Ignores `number`, `created` and `aliases` of `version`, and returns the
-  // stored version. If the model already has a version with this hash, returns that one, so a killed program may
-  // register again. Then missing metrics and a missing evaluation are filled in; existing ones are replaced if
-  // `replaced` names them ("metrics", "evaluation"); and if the new source is a URL, it replaces the stored source and
-  // files. The same transaction stores the run, unless its id is "", and sets `alias`, unless it is "". Error H3136:
-  // the name of a new model or the alias cannot be used.
+  // stored version. If the model already has a version with this hash, updates and returns that one, so a killed
+  // program may register again: missing metrics and a missing evaluation are filled in; existing ones are replaced if
+  // `replaced` names them ("metrics", "evaluation"); a new source that is a URL replaces the stored source and files.
+  // The same transaction stores the run, unless its id is "", and sets `alias`, unless it is "". Error H3136: the name
+  // of a new model or the alias cannot be used.
   Result<ModelVersion> add_version(const ModelVersion& version, const RegisteredRun& run = {},
                                    const std::string& alias = "",
                                    const std::vector<std::string>& replaced = {});
@@ -161,30 +162,30 @@ class Registry {
   // --- aliases ---
 
   Result<ModelVersion> aliased(const std::string& model, const std::string& alias);  // H3135
-  // Lets the alias name this version; does nothing if it already does. Errors: H3135; H3136 the alias cannot be used
-  // as a name.
+  // Makes the alias name this version; does nothing if the alias already names it. Errors: H3135; H3136 the alias
+  // cannot be used as a name.
   Status set_alias(const std::string& model, const std::string& alias, int64_t version,
                    const std::string& reason = "");
-  // Sets the alias to the version that it named before, and returns that version. Each further call goes one version
-  // further back. Errors: H3135; H3137 there is no former version.
+  // Undoes the last set_alias() of the alias that is not undone yet, and returns the version that the alias names then.
+  // Errors: H3135; H3137 there is no former version.
   Result<ModelVersion> roll_back(const std::string& model, const std::string& alias = kChampion,
                                  const std::string& reason = "");
   Result<std::vector<AliasChange>> alias_changes(const std::string& model);  // the oldest first
 
   // --- decisions ---
 
-  // Records a decision and, if its verdict is "promote", sets `alias`, in one transaction. Returns the decision with
-  // its id and time. Errors: H3135; H3138 the alias no longer names `decision.against` (0: no version), so decide
-  // again.
+  // Records a decision and, if its verdict is "promote", sets `alias` to its version, in one transaction. Returns the
+  // decision with its id and time. Errors: H3135; H3138 the alias no longer names the version `decision.against` (0: no
+  // version), so decide again.
   Result<Decision> record(const Decision& decision, const std::string& alias = kChampion);
   Result<std::vector<Decision>> decisions(const std::string& model);  // the newest first
 
   // --- endpoints ---
 
-  // Stores an endpoint with its deployed models. Replaces the endpoint with the same id or, if `id` is "", the one with
-  // the same display name; if there is none, adds a new one. Deployed models without an id get one. Returns the stored
-  // endpoint. Errors: H3135 a version is not registered; H3136 the display name cannot be used; H3139 the traffic does
-  // not sum to 100 %.
+  // Stores an endpoint with its deployed models, and returns it. Replaces the endpoint with the same id; if `id` is "",
+  // replaces the endpoint with the same display name, or adds a new endpoint if no endpoint has this name. Deployed
+  // models without an id get one. Errors: H3135 a version is not registered; H3136 the display name cannot be used;
+  // H3139 the traffic does not sum to 100 %.
   Result<Endpoint> set_endpoint(const Endpoint& endpoint);
   Result<std::vector<Endpoint>> endpoints();
   Result<Endpoint> endpoint(const std::string& id_or_display_name);  // H3135
@@ -199,14 +200,14 @@ class Registry {
   std::string address_;
 };
 
-// The version that a text names: "NAME" (its champion, else its newest version), "NAME@alias" or "NAME:3". Error H3135,
-// with the nearest name: there is no such version.
+// The version that a text names: "NAME" (the champion of the model NAME, else its newest version), "NAME@alias" or
+// "NAME:3". Error H3135: there is no such version; the error has the nearest name.
 Result<ModelVersion> resolve_model(Registry& registry, const std::string& text);
 
-// Checks a new name; `what` is "a model", "an alias" or the like, for the error. A name has at most 200 letters,
-// digits, blanks and "_.-", begins with a letter or digit and does not end with a blank. Existing names from older
-// versions of hone may have slashes. Quote names in printed commands, and percent-encode them in URLs. Error H3136:
-// the name cannot be used.
+// Checks a new name. `what` describes it in the error: "a model", "an alias". A name has at most 200 characters, which
+// are letters, digits, blanks and "_.-"; it begins with a letter or digit and does not end with a blank. Existing names
+// from older versions of hone may have slashes. So quote names in printed commands, and percent-encode them in URLs.
+// Error H3136: the name cannot be used.
 Status check_registry_name(const std::string& what, const std::string& name);
 
 }  // namespace hone

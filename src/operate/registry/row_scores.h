@@ -1,4 +1,4 @@
-// Computes a metric over any selection of evaluated rows, such as the samples of a bootstrap.
+// Computes a metric over any selection of evaluated rows, such as a sample of a bootstrap.
 #pragma once
 
 #include <memory>
@@ -16,8 +16,8 @@ class RowScores {
   virtual Result<double> value(std::span<const int32_t> times) const = 0;
 };
 
-// `metric` is a name without the prefix "eval_". `rows` must outlive the result. Error H3144, which lists the metrics
-// of the rows: the rows do not have this metric.
+// `metric` is a name without the prefix "eval_". `rows` must outlive the result. Error H3144: the rows do not have this
+// metric; the error lists the metrics that they have.
 Result<std::unique_ptr<RowScores>> row_scores(const std::vector<const EvaluatedRow*>& rows,
                                               const std::string& metric);
 

@@ -1,4 +1,4 @@
-// The tables of the registry, and the migrations from older versions.
+// Creates the tables of the registry, and migrates them from older versions of hone.
 #pragma once
 
 #include "operate/registry/database.h"

@@ -1,13 +1,13 @@
-// Compares the rows that two versions were trained on.
+// Compares the rows of data on which two model versions were trained.
 #pragma once
 
 #include "operate/registry/registry.h"
 
 namespace hone {
 
-// Whether `a` may have been trained on rows that `b` was not trained on. This is so if their training files differ or
-// are unknown, if `b` was trained on another part of the files, or if `a` began from a registered version from which
-// `b` did not begin. Errors: those of the registry.
+// Whether `a` may have been trained on rows on which `b` was not trained. True in three cases: their training files
+// differ or are unknown; `b` may have been trained on another part of the same files; the training of `a` began from a
+// registered version, but that of `b` began neither from this version nor from `a`. Errors: those of the registry.
 Result<bool> may_know_more(Registry& registry, const ModelVersion& a, const ModelVersion& b);
 
 }  // namespace hone

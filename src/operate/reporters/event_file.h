@@ -14,8 +14,8 @@ namespace hone {
 
 class EventFile {
  public:
-  // Creates <folder>/events.out.tfevents.<seconds>.<host>.<pid>.0 with the record of the file's version. Errors: those
-  // of LiveFile::open.
+  // Creates <folder>/events.out.tfevents.<seconds>.<host>.<pid>.0, and adds the record with the version of the file
+  // format. Errors: those of LiveFile::open.
   static Result<EventFile> create(const std::string& folder);
 
   // The functions add...() only queue records; flush() writes them. `step` is the optimizer step.

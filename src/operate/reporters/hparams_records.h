@@ -1,5 +1,5 @@
-// Makes the records of TensorBoard's HPARAMS dashboard, which compares runs by their settings: serialized messages of
-// plugins/hparams/plugin_data.proto and api.proto of TensorBoard.
+// Makes the records for TensorBoard's HPARAMS dashboard, which compares runs by their settings. A record is a
+// serialized message of TensorBoard's plugins/hparams/plugin_data.proto and api.proto.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace hone {
 
-// The record of the values to compare: every setting that is a number, text or boolean, and `metrics`, which are tags
-// of scalars (EventFile::add_scalar).
+// The record that lists the values to compare: every setting that is a number, text or boolean, and the metrics.
+// `metrics` are tags of scalars (EventFile::add_scalar).
 std::string hparams_experiment(const OrderedJson& settings,
                                const std::vector<std::string>& metrics);
 // The record of a run's start at `begun_s`, in seconds since 1970. Runs with the same `group` are one line of the
-// dashboard. `folder` is where the run will save its model.
+// dashboard. The run will save its model in `folder`.
 std::string hparams_start(const OrderedJson& settings, const std::string& folder,
                           const std::string& group, double begun_s);
 // The record of a run's end at `ended_s`, in seconds since 1970.

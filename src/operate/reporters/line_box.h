@@ -8,8 +8,8 @@
 
 namespace hone {
 
-// Any thread adds lines, and never waits for the reporter. (A reporter's own writes may log, so waiting could
-// deadlock.)
+// Any thread may add lines. It never waits for the reporter: the reporter itself may log while it writes lines, so a
+// wait could deadlock.
 class LineBox {
  public:
   // Lines before open() and after close() are dropped.

@@ -11,13 +11,13 @@
 
 namespace hone {
 
-// On a disk each flush() appends to the file, and flushed data survive the end of the process. In a bucket a write
-// sends the whole object again, so flush() sends at most every 30 seconds, in the background. The first failure there
-// is kept for take_failure(), and does not end the run.
+// On a disk each flush() appends to the file, and flushed data survive the end of the process. In a bucket each write
+// sends the whole object again, so flush() sends at most every 30 seconds, in the background. The first failure of
+// these writes is kept for take_failure(), and does not end the run.
 class LiveFile {
  public:
-  // Opens the file to append to it, and creates it if it is missing. Other users may not read it. Errors: those of the
-  // store.
+  // Opens the file to append to it, and creates it if it is missing. Other users of the machine may not read the file.
+  // Errors: those of the store.
   static Result<LiveFile> open(std::string path);
   LiveFile(LiveFile&&) noexcept;
   LiveFile& operator=(LiveFile&&) = delete;
@@ -25,14 +25,15 @@ class LiveFile {
 
   // Queues bytes for the next flush().
   void add(std::string_view bytes) { pending_ += bytes; }
-  // Writes the queued bytes. Errors: those of the store; none for a bucket.
+  // Writes the queued bytes. Errors: those of the store for a file on a disk; none for a file in a bucket.
   Status flush();
   // Writes everything and waits until it is on the disk or in the bucket. Errors: those of the store.
   Status close();
 
   const std::string& path() const { return path_; }
   bool in_bucket() const { return is_url(path_); }
-  // The text of a failed write to the bucket, to log it; "" if there is none, and after the first call.
+  // Returns the error text of the first failed write to the bucket, so that the caller can log it, and forgets it. ""
+  // if no write failed, or if an earlier call returned the text.
   std::string take_failure() { return std::exchange(failure_, {}); }
 
  private:

@@ -23,33 +23,34 @@ using MlflowMarks = std::vector<std::pair<std::string, std::string>>;
 
 class MlflowClient {
  public:
-  // A client for the address in MLFLOW_TRACKING_URI. It logs in with MLFLOW_TRACKING_TOKEN, or with
-  // MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD. Error H3121: the address is not set, or not an http or https
-  // URL.
+  // A client for the address in the variable MLFLOW_TRACKING_URI. It logs in with MLFLOW_TRACKING_TOKEN, or with
+  // MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD. Error H3121: the address is not set, or is not an http or
+  // https URL.
   static Result<MlflowClient> of_environment();
-  // A client for the address `uri`; "": the address in MLFLOW_TRACKING_URI. User, password and token are from the
-  // environment. `timeout_seconds` is the time limit of a request. Error H3121: the address is not set, or not an http
-  // or https URL.
+  // A client for the address `uri`; "": the address in MLFLOW_TRACKING_URI. It logs in like the client of
+  // of_environment(). `timeout_seconds` is the time limit of a request. Error H3121: the address is not set, or is not
+  // an http or https URL.
   static Result<MlflowClient> at(const std::string& uri, double timeout_seconds);
 
   // In the calls below, `experiment` and `run` are ids, and times are in seconds since 1970. Errors of all calls: H0107
   // the server cannot be reached; H0108 it refuses a request.
 
-  // The id of the experiment with this name, which is created if it is new.
+  // Returns the id of the experiment with this name; creates the experiment if there is none.
   Result<std::string> experiment(const std::string& name);
   // Creates a run.
   Result<MlflowRun> create(const std::string& experiment, const std::string& name,
                            double begun_seconds, const MlflowMarks& tags);
   Result<MlflowRun> open(const std::string& run);  // reads a run, and sets its status to RUNNING
-  // The newest run of the experiment in which `tag` has this value; its id is "" if there is no such run.
+  // Finds the newest run of the experiment whose `tag` has this value. The id is "" if there is no such run.
   Result<MlflowRun> find(const std::string& experiment, const std::string& tag,
                          const std::string& value);
-  // Calls runs/log-batch. `body` has "metrics", "params" and "tags", not "run_id". The caller respects the server's
+  // Calls runs/log-batch. `body` may have "metrics", "params" and "tags", not "run_id", and must be within the server's
   // limits.
   Status log_batch(const std::string& run, OrderedJson body);
-  // Sets the status, such as FINISHED, and the end of a run.
+  // Sets the status of a run, such as FINISHED, and its end time.
   Status update(const std::string& run, const std::string& status, double ended_seconds);
-  // Uploads a file into the artifacts of a run, whose artifact_uri must begin with "mlflow-artifacts:".
+  // Uploads `bytes` as the file `name` of the run's artifacts. MlflowRun::artifact_uri must begin with
+  // "mlflow-artifacts:".
   Status upload(const MlflowRun& run, const std::string& name, std::string_view bytes);
   // Sends any other request to a path below /api/2.0/mlflow/. Null body: the request has no body.
   Result<Json> call(const std::string& method, const std::string& path, const OrderedJson& body);

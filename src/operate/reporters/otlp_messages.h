@@ -15,7 +15,7 @@
 
 namespace hone {
 
-// Names and values. Texts, numbers and booleans are sent as such; other values are sent as their JSON text.
+// Names and values. Texts, numbers and booleans are sent with their type; other values are sent as JSON text.
 using OtlpAttributes = std::vector<std::pair<std::string, OrderedJson>>;
 
 // The trace and the parent of a span, as in W3C's traceparent; the ids are raw bytes.
@@ -42,14 +42,14 @@ struct OtlpSpan {
   std::string message;  // description of the status
 };
 
-// Each function returns one element of a request; otlp_request() makes a request of the elements. The span of a log
-// line is `span_id` in `trace`. A metric is read at `seconds`, and counts from `begin_seconds` on.
+// Each of the next three functions returns one element of a request; otlp_request() makes a request from elements. A
+// log line belongs to the span `span_id` of `trace`. A metric was read at `seconds`, and counts from `begin_seconds`.
 std::string otlp_span(const OtlpSpan& span);
 std::string otlp_log(const LogRecord& line, const TraceContext& trace, std::string_view span_id);
 std::string otlp_metric(const Metrics::Reading& metric, double begin_seconds, double seconds);
 
-// The body of a POST to /v1/traces, /v1/metrics or /v1/logs, whose bodies have the same form. `resource` are the
-// attributes of the sender; the elements must be of one kind.
+// The body of a POST to /v1/traces, /v1/metrics or /v1/logs; the three bodies have the same form. `resource` are the
+// attributes of the sender. All elements must be spans, all metrics, or all logs.
 std::string otlp_request(const OtlpAttributes& resource, const std::vector<std::string>& elements);
 
 }  // namespace hone

@@ -12,18 +12,19 @@
 
 namespace hone {
 
-// A failed job is dropped. If more than `most_jobs` wait, the oldest are dropped. The log has a warning for the first
-// failure, and at the end the number of dropped jobs.
+// A failed job is not retried. At most `most_jobs` jobs wait: a further job replaces the oldest waiting job, which is
+// dropped. The first failure logs a warning; finish() logs the number of failed and dropped jobs.
 class OutBox {
  public:
   using Job = std::function<Status()>;
-  // `name` is the name of the receiver, for the log.
+  // `name` is the server's name for the log.
   explicit OutBox(std::string name, size_t most_jobs = 1000);
   ~OutBox();  // waits for the running job, and drops the waiting ones
   OutBox(const OutBox&) = delete;
 
   void send(Job job);  // queues a job
-  // Waits until all jobs are done, at most `seconds`; then drops the rest and logs the number of dropped jobs.
+  // Waits until all jobs are done, but at most `seconds`. Then drops the remaining jobs, and logs the number of failed
+  // and dropped jobs if it is not 0.
   void finish(double seconds);
 
  private:

@@ -1,5 +1,5 @@
-// Writes the files of TensorBoard's projector, which shows vectors as points of a space: the text form of the message
-// ProjectorConfig (plugins/projector/projector_config.proto of TensorBoard) and the tables that it names.
+// Writes the files of TensorBoard's projector, which shows vectors as points of a space: a ProjectorConfig message in
+// text form (plugins/projector/projector_config.proto of TensorBoard), and the tables that the message names.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace hone {
 
-// Writes projector_config.pbtxt into the folder of a run's events, and tensors.tsv, metadata.tsv and sprite.png into
-// its folder `projector`. Files of the same names are replaced. Errors: those of the store.
+// Writes projector_config.pbtxt into `folder`, which has the run's event files, and tensors.tsv, metadata.tsv and
+// sprite.png into its subfolder projector. Files of the same names are replaced. Errors: those of the store.
 Status write_projector_files(const std::string& folder, const LoggedEmbeddings& embeddings);
 
 }  // namespace hone

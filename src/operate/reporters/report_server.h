@@ -1,4 +1,5 @@
-// Sends requests to a reporter's server, and parses the server's address and environment variables.
+// Sends requests to the server of a reporter (such as MLflow), and parses the server's address and environment
+// variables.
 #pragma once
 
 #include <map>
@@ -13,8 +14,8 @@
 
 namespace hone {
 
-// Sends one request at a time. A failed request is retried. After a failure, further requests are tried only once until
-// one succeeds, so that an unreachable server costs little time and few lines in the log.
+// Sends one request at a time. A failed request is retried. Once a request has failed in all its tries, each later
+// request has only one try, until one succeeds. So an unreachable server costs little time and few lines in the log.
 class ReportServer {
  public:
   // `name` replaces the URL in error messages, because the URL may hold a password.
@@ -23,10 +24,10 @@ class ReportServer {
   // Returns the answer, whatever its status is. Errors: those of HttpClient::send.
   Result<HttpResponse> ask(const std::string& method, const std::string& url,
                            const HttpHeaders& headers, std::string_view body);
-  // Returns the body of an answer with status 2xx. Errors: those of ask(); refusal() for another status.
+  // Returns the body of an answer with status 2xx. Errors: those of ask(); refusal() for any other status.
   Result<std::string> send(const std::string& method, const std::string& url,
                            const HttpHeaders& headers, std::string_view body);
-  // Error H0108 with the status and the beginning of the body of an answer.
+  // Returns error H0108 with the answer's status and the beginning of its body.
   Error refusal(const HttpResponse& answer) const;
 
  private:
@@ -39,15 +40,16 @@ struct ServerAddress {
   std::string url;             // the URL without user, password and slashes at its end
   std::string user, password;  // percent-decoded; "": none
 };
-// Splits a URL. Error H3121: it is not an http or https URL; the error names `variable`, from which the URL is.
+// Splits a URL. Error H3121: it is not an http or https URL. The error names `variable`, the variable that holds the
+// URL.
 Result<ServerAddress> server_address(const std::string& variable, const std::string& url);
 
 // Parses "k=v,k2=v2", the form of OpenTelemetry's variables; keys and values may have %-escapes. Parts without '=' are
 // skipped.
 std::vector<std::pair<std::string, std::string>> key_values(std::string_view text);
 
-// One line of JSON that every parser accepts: numbers that are not finite become the texts "NaN", "Infinity" and
-// "-Infinity", as in the JSON of Protocol Buffers and of W&B.
+// The value as one line of JSON that every parser accepts: numbers that are not finite become the texts "NaN",
+// "Infinity" and "-Infinity", as in the JSON of Protocol Buffers and of W&B.
 std::string report_json(const OrderedJson& value);
 
 }  // namespace hone

@@ -1,6 +1,5 @@
-// The interface of reporters, which send the progress of a run to a service such as TensorBoard or MLflow. Each .cc
-// file of operate/reporters without a header of the same name is a reporter, and defines `ReporterForm
-// reporter_<file>();`.
+// The interface of reporters, which report the progress of a run to a tool such as TensorBoard or MLflow. Each .cc file
+// of operate/reporters without a header of the same name is a reporter, and defines `ReporterForm reporter_<file>();`.
 #pragma once
 
 #include <functional>
@@ -24,7 +23,7 @@ struct ReportSources {
   const TrainSettings& settings;
   const RunInfo& info;
   const Metrics& metrics;
-  std::function<Usage()> usage;  // returns the last sample of the machine's use
+  std::function<Usage()> usage;  // returns the last sample of the machine's CPU, memory and GPU use
 };
 
 // A TrainCallback with further events before and after training. All calls come from the training thread,
@@ -33,10 +32,10 @@ class Reporter : public TrainCallback {
  public:
   // Called before the model is opened. Returns an Error if the reporter cannot work; the Error ends the run.
   virtual Status begin() = 0;
-  // Called when the programs are compiled and the weights loaded. The session lives until
+  // Called when the session has compiled the model and loaded the weights. The session lives until
   // on_train_end().
   virtual void on_session(const Session& /*session*/) {}
-  // Receives a line of the log, on any thread; must not log.
+  // Receives a line of the log, on any thread. It must not log itself.
   virtual void on_line(const LogRecord& /*line*/) {}
   // Sends everything pending before it returns, or drops it.
   virtual void end(const RunEnd& /*end*/) {}
@@ -44,7 +43,7 @@ class Reporter : public TrainCallback {
 
 struct ReporterForm {
   std::string name;  // its name in --report_to
-  // Whether its environment variables are set: --report_to all uses only these.
+  // Whether the reporter's environment variables are set: --report_to all uses only configured reporters.
   std::function<bool()> is_configured;
   std::function<std::unique_ptr<Reporter>(const ReportSources&)> make;
 };

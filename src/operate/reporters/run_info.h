@@ -20,15 +20,15 @@ struct Machine {
   OrderedJson json() const;
 };
 
-// The facts of this machine. If the firmware names a cloud, asks the cloud's metadata server for the machine's type,
-// for about a second at most.
+// Returns the facts of this machine. If the firmware names Google or Microsoft, asks the cloud's metadata server for
+// the machine type, which takes about a second at most.
 Machine this_machine();
 
 struct RunInfo {
   std::string id;    // from new_run_id(); a restart by --restarts keeps it
   std::string name;  // --run_name, else the last part of output_dir
   std::string command, task, model, output_dir;
-  // The folder in which the command was typed; relative paths of the run begin there.
+  // The folder in which the command was typed; relative paths in the settings begin at this folder.
   std::string folder;
   std::string device;   // "cpu", "cuda"
   int64_t devices = 1;  // number of devices that the run trains on
@@ -41,8 +41,8 @@ struct RunInfo {
 };
 
 struct RunEnd {
-  // "finished"; "stopped" by a signal or its time limit, and can be resumed; "refused" by an error before the
-  // first step; "failed" by an error after the first step.
+  // "finished"; "stopped": a signal or the time limit stopped the run, which can be resumed; "refused": an error before
+  // the first step; "failed": an error after the first step.
   std::string status = "finished";
   std::string code, message;            // code and text of the error; "": none
   double ended_s = 0;                   // seconds since 1970
@@ -50,7 +50,7 @@ struct RunEnd {
   std::string todo = {};                // remedy of the error
 };
 
-// The value of the variable HONE_RUN_ID if it is set, else a new random id of eight letters and digits.
+// Returns the value of the variable HONE_RUN_ID if it is set, else a new random id of eight letters and digits.
 std::string new_run_id();
 
 }  // namespace hone

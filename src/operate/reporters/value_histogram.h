@@ -1,4 +1,4 @@
-// Counts the values of tensors by range, with the ranges of TensorFlow's histogram summaries.
+// A histogram of the values of tensors, with the value ranges of TensorFlow's histogram summaries.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,10 @@ namespace hone {
 
 class ThreadPool;
 
-// The limits of the ranges grow by a tenth from 1e-12 to 1e20, and the same below 0, as in InitDefaultBucketsInner() in
-// tensorflow/core/lib/histogram/histogram.cc. A range includes its lower limit. Values that are not finite are counted
-// separately, and are not in the sums. The sums are bit-identical for any number of threads.
+// The limits of the ranges are 0 and, on both sides of 0, 1e-12, 1.1e-12, 1.21e-12 and so on up to 1e20, as in
+// InitDefaultBucketsInner() in tensorflow/core/lib/histogram/histogram.cc. A range includes its lower limit. Values
+// that are not finite are counted separately, and are not in the sums. The sums are bit-identical for any number of
+// threads.
 class ValueHistogram {
  public:
   ValueHistogram();
@@ -26,14 +27,14 @@ class ValueHistogram {
 
   int64_t num() const { return all_.num; }  // number of finite values
   int64_t not_finite() const { return all_.not_finite; }
-  // Over the finite values; 0 if there are none.
+  // The next four are over the finite values; 0 if there are none.
   double min() const { return all_.num > 0 ? all_.min : 0; }
   double max() const { return all_.num > 0 ? all_.max : 0; }
   double sum() const { return all_.sum; }
   double sum_squares() const { return all_.squares; }
 
-  // The upper limit of each range and the number of its values, ascending. Neighbouring empty ranges are merged into
-  // one.
+  // The upper limit of each range and the number of its values, by ascending limit. Neighbouring empty ranges are
+  // merged into one.
   std::vector<std::pair<double, int64_t>> buckets() const;
 
  private:

@@ -14,7 +14,8 @@
 
 namespace hone {
 
-// Splits the records of a file into LevelDB's blocks of 32 KiB. Call frame() for every record of the file, in order.
+// Encodes the records of a file in LevelDB's blocks of 32 KiB. Call frame() once for every record of the file, in
+// order.
 class WandbFraming {
  public:
   static std::string header();                 // the first bytes of the file
@@ -41,7 +42,7 @@ class WandbFile {
  public:
   // Creates the file with its header. Errors: those of LiveFile::open.
   static Result<WandbFile> create(const std::string& path, std::string run_id);
-  // Queues a record with this serialized message; flush() writes it (see LiveFile).
+  // Queues a record that contains this serialized message; flush() writes the queued records (see LiveFile).
   void add(WandbRecord kind, std::string_view message);
   Status flush() { return file_.flush(); }
   Status close() { return file_.close(); }
@@ -54,18 +55,19 @@ class WandbFile {
   int64_t records_ = 0;
 };
 
-// Names and values; each value is JSON text.
+// Pairs of a name and a value; each value is JSON text.
 using WandbItems = std::vector<std::pair<std::string, std::string>>;
 
-// Each function returns a serialized message. `wall_seconds` are seconds since 1970.
+// Each function below returns a serialized message. `wall_seconds` are seconds since 1970.
 std::string wandb_time(double wall_seconds);
 std::string wandb_history(int64_t step, const WandbItems& items);
 std::string wandb_summary(const WandbItems& items);
 std::string wandb_stats(double wall_seconds, const WandbItems& items);
-// A line of standard output; if `error`, a line of standard error, which W&B's page marks with "ERROR".
+// A line of standard output. If `error` is true: a line of standard error, which W&B's page marks with "ERROR".
 std::string wandb_output(double wall_seconds, std::string_view line, bool error);
 std::string wandb_config(const WandbItems& items);  // the settings, for wandb_run()
-// The definition of a metric, or of all metrics that fit `glob_name`, and the metric `step_metric` for its x axis.
+// Defines the metric `name`, or all metrics that match the pattern `glob_name`. `step_metric` is the metric for the x
+// axis of their charts.
 std::string wandb_metric(const std::string& name, const std::string& glob_name,
                          const std::string& step_metric);
 std::string wandb_exit(int code, double runtime_seconds);

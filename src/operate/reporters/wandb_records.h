@@ -1,4 +1,5 @@
-// Makes messages of W&B's transaction log (wandb_file.h): a run, its machine, and the use of the machine.
+// Makes messages of W&B's transaction log (wandb_file.h): about a run, its machine, and the use of the machine's CPU,
+// GPU, memory, disk and network.
 #pragma once
 
 #include <string>
@@ -9,13 +10,13 @@
 
 namespace hone {
 
-// A serialized RunRecord. Project, entity and the like are from the environment variables WANDB_...; `id` is the
-// run's id in W&B.
+// A serialized RunRecord. The project, the entity and other values are from the environment variables WANDB_...; `id`
+// is the run's id in W&B.
 std::string wandb_run(const RunInfo& info, const std::string& id);
 // A serialized EnvironmentRecord, from which W&B makes files/wandb-metadata.json.
 std::string wandb_environment(const RunInfo& info);
-// The use of the machine under W&B's names, without the prefix "system." that W&B's pages show. Bytes of disk and
-// network count from the reading `first`, the first of the run. `processors`: the machine's number of processors.
+// The machine's use `u` under W&B's names, without the prefix "system." that W&B's pages show. Bytes of disk and
+// network are counted from `first`, the first sample of the run. `processors`: the machine's number of processor cores.
 WandbItems wandb_usage(const Usage& u, const Usage& first, int64_t processors);
 
 }  // namespace hone

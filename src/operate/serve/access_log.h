@@ -21,26 +21,27 @@ struct AccessRecord {
   int status = 0;
   int64_t bytes_in = 0, bytes_out = 0;  // sizes of the bodies of the request and the answer
   double seconds = 0;                   // from `begun` to the end of the answer
-  // Seconds from `begun` to the first piece of an answer in pieces; -1: the answer was sent whole.
+  // Seconds from `begun` to the first part of a streamed answer; -1: the answer was not streamed.
   double first_seconds = -1;
   WorkFacts work = {};
 };
 
-// combined: the "combined" log format of Apache and nginx, followed by fields NAME=VALUE. json: a JSON object.
+// Format of a line. combined: the "combined" log format of Apache and nginx, followed by fields NAME=VALUE. json: a
+// JSON object.
 enum class AccessFormat { combined, json };
-// One line, with a line break, without secrets: the queries of the path and the referer are left out, and the texts
-// of the client pass through redact_text().
+// One line, with a line break. It has no secrets: the queries of the path and of the referer are left out, and the
+// client's texts pass through redact_text().
 std::string access_line(const AccessRecord& record, AccessFormat format);
 
 class AccessLog {
  public:
-  // Appends to the file, which is created for its owner and group alone; "-": standard output. If the file is moved
-  // away or removed later, it is created again. Error H3402: the file cannot be written.
+  // Appends to the file; "-": standard output. A new file can be read only by its owner and group. If the file is moved
+  // or removed later, it is created again. Error H3402: the file cannot be written.
   static Result<std::unique_ptr<AccessLog>> open(const std::string& path, AccessFormat format);
-  // Writes the waiting lines. If a pipe's reader takes no lines for a second, the remaining lines are lost.
+  // Writes the waiting lines. If the log is a pipe, lines that its reader does not take within about a second are lost.
   ~AccessLog();
 
-  // Queues a line; any thread may call it. If more than 4 MiB of lines wait, the line is dropped and counted in lost().
+  // Queues a line; any thread may call it. If 4 MiB of lines already wait, drops the line and counts it in lost().
   void add(const AccessRecord& record);
   int64_t lost() const;  // number of lines that were dropped or could not be written
 

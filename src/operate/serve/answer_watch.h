@@ -1,4 +1,4 @@
-// Measures how long the steps of answering one text take.
+// Measures the times of a server's answer to one text: to tokenize it, to wait, to compute and to convert the result.
 #pragma once
 
 #include <optional>
@@ -7,8 +7,8 @@
 
 namespace hone {
 
-// Make it when the request arrives. Then call the functions in the order below: ready() on the thread of the request,
-// the others on the model's thread.
+// Construct the object when the request arrives. Then call its functions in the order below: ready() on the request's
+// thread, the others on the model's thread.
 class AnswerWatch {
  public:
   // `statistics`, `latencies` and `clock` must outlive the object. If `latencies` is nullopt, only `statistics` get the
@@ -16,7 +16,7 @@ class AnswerWatch {
   AnswerWatch(ModelStatistics& statistics, const std::optional<ModelLatencies>& latencies,
               const Clock& clock);
   void ready();     // the text is tokenized and begins to wait
-  void begins();    // the model begins to work on it
+  void begins();    // the model begins to work on the text
   void token();     // the model has generated one more token of the first sequence
   void computed();  // the model has computed the whole answer, without an error
   void answered();  // the answer is converted to text or labels

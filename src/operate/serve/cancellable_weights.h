@@ -1,4 +1,4 @@
-// Weights whose reading can be cancelled, so that a server can end without reading the rest of a model.
+// Makes the loading of a model's weights cancellable, so that a server can end without reading all of them.
 #pragma once
 
 #include <functional>

@@ -17,18 +17,18 @@ using Deadline = double;  // a time of the engine's clock, in seconds
 inline constexpr Deadline kNoDeadline = std::numeric_limits<double>::infinity();
 
 struct EngineOptions {
-  // Limit for waiting jobs. If this number waits, a new request is refused with H3414.
+  // Limit for waiting jobs. If this number of jobs waits, a new request is refused with H3414.
   int64_t most_waiting = 256;
   Clock* clock = &system_clock();  // the clock of deadlines and latencies
-  // Counts each run of the model; outlives the engine; null: none.
+  // Counts each run of the model. Must outlive the engine. Null: runs are not counted.
   ModelStatistics* statistics = nullptr;
 };
 
 struct EngineLoad {
   int64_t waiting = 0, running = 0;  // jobs that wait; jobs that the engine computes
-  // rows: the sequences that one run of the model can hold. used_rows: those that are in use.
+  // rows: the number of sequences that one run of the model can hold. used_rows: the number in use.
   int64_t rows = 0, used_rows = 0;
-  // pages: the pages of the KV cache; 0: the model has no cache. used_pages: those that are in use.
+  // pages: the number of pages of the KV cache; 0: the model has no cache. used_pages: the number in use.
   int64_t pages = 0, used_pages = 0;
   double seconds = 0;  // seconds of computing since the start
   // Totals since the start: tokens of prompts, generated tokens, and computed jobs.
@@ -39,11 +39,12 @@ struct EngineLoad {
 class Engine {
  public:
   virtual ~Engine() = default;
-  // Cancels a job. If the job waits, none of its callbacks is called any longer. If the engine computes it, a
-  // TextEngine stops before its next step, without a call of `done`; a BatchEngine finishes the job and calls `done`.
-  // Does nothing if the job is done.
+  // Cancels a job. If the job waits, no callback of the job is called after this. If the job is being computed, a
+  // TextEngine drops it before the next step and does not call `done`; a BatchEngine finishes it and calls `done`. Does
+  // nothing if the job is done.
   virtual void cancel(uint64_t ticket) = 0;
-  // Ends every waiting and running job with H3412, and returns at once. Later jobs are refused with H3412.
+  // Makes every waiting and running job end with H3412, and returns at once. Later jobs are refused with H3412. (A
+  // BatchEngine finishes the jobs that it is computing.)
   virtual void stop() = 0;
   virtual EngineLoad load() const = 0;
   // Calls stop(), and waits until the engine's thread has ended: no callback of a job runs afterwards. May
@@ -51,8 +52,8 @@ class Engine {
   void join();
 
  protected:
-  // Starts the thread, which calls run(). Call it once. The destructor of a subclass must call join() before its
-  // members are destroyed.
+  // Starts the thread, which calls run(). Call start() once. The destructor of a subclass must call join(), because
+  // run() uses the members of the subclass.
   void start();
 
  private:
@@ -61,13 +62,13 @@ class Engine {
   std::once_flag joined_;
 };
 
-// Histograms of the latencies of one model, in seconds. They are created in `metrics`, which must outlive them, with
-// the labels `model`: its name and version.
+// Histograms of the latencies of one model, in seconds. They are created in `metrics`, which must outlive them. Their
+// labels are `model`: the name and version of the model.
 struct ModelLatencies {
   ModelLatencies(Metrics& metrics, const MetricLabels& model);
   MetricHistogram& answer;       // from the request to the whole answer
   MetricHistogram& first_token;  // from the request to the first new token; not for beam search
-  MetricHistogram& per_token;    // mean time between two new tokens, one value an answer
+  MetricHistogram& per_token;    // mean time between two new tokens, one value for each answer
 };
 std::vector<double> latency_bounds();  // upper bounds of the histograms' ranges, in seconds
 

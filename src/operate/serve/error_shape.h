@@ -1,4 +1,4 @@
-// The bodies of error answers. Each API has its own form.
+// Makes error answers. Each API has its own form of the body.
 #pragma once
 
 #include <string_view>
@@ -13,19 +13,20 @@ namespace hone {
 //   google  {"error": {"code": 404, "message": "what", "status": "NOT_FOUND"}}
 enum class ErrorShape { plain, openai, google };
 
-// The shape for errors at this path, by its prefix; the path need not have a route.
+// The shape of errors at this path. It depends only on the path's text; the path need not have a route.
 ErrorShape error_shape_of(std::string_view path);
 
 struct WebFault {
   int status = 500;
   std::string message;
-  std::string code = {};  // the member "code" of OpenAI's form; "": the usual code for the status
+  // The member "code" of OpenAI's form; "": OpenAI's code for the status (401 and 404), null for other statuses.
+  std::string code = {};
   WebHeaders headers = {};
-  // The member "param" of OpenAI's form: the wrong key of the body; "": null.
+  // The member "param" of OpenAI's form: the key of the request's body that is wrong; "": null.
   std::string param = {};
 };
 WebAnswer shaped_error(ErrorShape shape, const WebFault& fault);
-// The answer for an Error, with status_of(), line_of() and headers_of() (route.h).
+// The answer for an Error. Status, message and headers are from status_of(), line_of() and headers_of() (route.h).
 WebAnswer shaped_error(ErrorShape shape, const Error& e);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// The engine of an image classifier: computes waiting images together, on a thread of its own.
+// The engine of an image classifier: a thread that computes several waiting images in one run of the model.
 #pragma once
 
 #include <functional>
@@ -22,14 +22,14 @@ struct ImageJob {
   std::function<void()> begins = {};
   // Called once, on the engine's thread, with the logits f32[labels]. Not called if the job is cancelled while it
   // waits. Errors: H2505 the logits are not finite; H3411 the deadline passed while the job waited; H3412 the engine
-  // was stopped; H3419 no memory.
+  // was stopped while the job waited; H3419 no memory.
   std::function<void(Result<std::vector<float>>)> done;
 };
 
 class ImageEngine : public BatchEngine<ImageJob> {
  public:
-  // Compiles programs for 1, 2, 4 ... `images` images, and loads the weights. Errors: those of the model and of the
-  // device.
+  // Compiles programs for batches of 1, 2, 4 ... `images` images, and loads the weights. Errors: those of the model and
+  // of the device.
   static Result<std::unique_ptr<ImageEngine>> make(const Pretrained& model,
                                                    const ImageProcessor& processor, int64_t images,
                                                    const Backend& backend,

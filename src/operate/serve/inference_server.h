@@ -19,12 +19,13 @@ struct InferenceOptions {
   int threads = 2;                   // threads that run the handlers of routes
 };
 
-// A server for requests that arrive another way than HTTP, such as gRPC.
+// A second server beside the web server, for requests of another protocol, such as gRPC. It passes them to the
+// InferenceServer.
 class ServerDoor {
  public:
   virtual ~ServerDoor() = default;
   virtual int port() const = 0;
-  // Refuses new calls, and gives the running calls at most this time to finish.
+  // Refuses new calls, and gives the running calls at most `seconds` to finish.
   virtual void stop(double seconds) = 0;
 };
 
@@ -35,18 +36,18 @@ class InferenceServer {
                                                         const std::vector<Api>& apis,
                                                         ServeContext& context);
   ~InferenceServer();
-  // Shuts the server down; the destructor calls it too. First the loader cancels its load and stops, so no further
-  // model is added. Then each model finishes its running step, however long that takes, and ends its jobs with H3412,
-  // because a job holds a reply that uses the server. Then the doors and the connections, which may hold models, are
-  // destroyed. The models are destroyed last.
+  // Shuts the server down; the destructor calls stop() too. First the loader (ServeContext::loads) cancels its load and
+  // stops, so no further model is added. Then each model finishes its running step, however long the step takes, and
+  // ends its jobs with H3412; jobs must end first because they hold replies that use the server. Then the doors and the
+  // connections, which may hold models, are destroyed. The models are destroyed last.
   void stop();
 
   int port() const { return http_->port(); }
   std::string url() const { return http_->url(); }
   // The server owns the door. drain() stops the door, and stop() destroys it.
   void add_door(std::unique_ptr<ServerDoor> door) { doors_.push_back(std::move(door)); }
-  // Handles a request that came over HTTP, or one of the same form from a door. Returns at once; the answer goes to
-  // `reply`, now or later.
+  // Handles a request that came over HTTP, or a request of the same form from a door. Returns at once; the answer goes
+  // to `reply`, now or later.
   void take(WebRequest request, const std::shared_ptr<WebReply>& reply);
 
   // The result of infer().
@@ -55,16 +56,17 @@ class InferenceServer {
     std::string error;      // one line, unless the status is 200
     TensorAnswer answer{};  // its outputs have their values in InferTensor::bytes
   };
-  // Handles an infer request of the v2 protocol that did not come over HTTP; `head` has its headers and its client. A
-  // refusal has the HTTP status of its error: 401 without a valid key; else that of H3415, H3416 or an error of the
-  // model. `done` is called at most once, on any thread. It may not be called if the client leaves or the server ends.
+  // Handles an infer request of the v2 protocol that did not come over HTTP; `head` has its headers and its client. If
+  // the request fails, Inferred::status is 401 for a missing or wrong key, else the HTTP status of the error (H3415,
+  // H3416 or an error of the model). `done` is called at most once, on any thread. If the client leaves or the server
+  // ends, `done` may never be called.
   void infer(WebRequest head, TensorRequest request, std::shared_ptr<WebClient> client,
              std::function<void(Inferred)> done);
 
-  // Ends the service politely. Reports "not ready" from now on. New requests are still answered for `delay_seconds`, so
-  // that load balancers have time to send them to another server. Then the server accepts no connection, and finishes
-  // its open requests, over HTTP and at all doors at the same time, for at most `seconds`. Returns false if some HTTP
-  // requests were not finished; they end with H3412.
+  // Ends the service without breaking requests. Reports "not ready" from now on. New requests are still answered for
+  // `delay_seconds`, so that load balancers have time to choose another server. Then the server accepts no connection,
+  // and the open requests have at most `seconds` to finish, over HTTP and at all doors at the same time. Returns false
+  // if some HTTP requests did not finish; they end with H3412.
   bool drain(double delay_seconds, double seconds);
 
  private:

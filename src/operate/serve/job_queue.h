@@ -1,5 +1,6 @@
-// A queue of jobs: any thread adds jobs, and the thread of an engine takes them. A Job has the members `deadline`;
-// `follows` (true: another job of the same request came before it); and `done`, a function that takes an Error.
+// A queue of jobs: any thread adds jobs, and the thread of an engine takes them. The type Job has the members
+// `deadline`, `follows` and `done`. If `follows` is true, another job of the same request came before this one. `done`
+// is a function that accepts an Error.
 #pragma once
 
 #include <algorithm>
@@ -29,9 +30,9 @@ class JobQueue {
 
   // --- functions for any thread ---
 
-  // Queues a job and returns its ticket. The limit on waiting jobs applies only to the first job of
-  // a request; later ones (`follows`) are always accepted, so a request is never queued in part.
-  // Errors: H3412 after stop(), H3414 too many jobs wait.
+  // Queues a job and returns its ticket. The limit for waiting jobs applies only to the first job of a
+  // request. Its later jobs (`follows`) are accepted at any number, so a request is never queued in
+  // part. Errors: H3412 after stop(), H3414 too many jobs wait.
   Result<uint64_t> submit(Job job) {
     uint64_t ticket = 0;
     {
@@ -54,7 +55,7 @@ class JobQueue {
     }
     wake_.notify_one();
   }
-  // Refuses further jobs, and lets wait() return false. Jobs that wait stay until end_all().
+  // Refuses further jobs, and makes wait() return false. Waiting jobs stay in the queue until end_all().
   void stop() {
     {
       std::lock_guard lock(mutex_);
@@ -72,15 +73,15 @@ class JobQueue {
 
   // --- functions for the engine's thread ---
 
-  // Waits until a job waits, cancel() has kept a ticket for take_cancelled(), or stop() was called. If `busy`, does not
-  // wait. Returns false after stop(), else true.
+  // Waits until the queue has a job, cancel() has kept a ticket for take_cancelled(), or stop() was called. Does not
+  // wait if `busy` is true. Returns false after stop(), else true.
   bool wait(bool busy) {
     std::unique_lock lock(mutex_);
     if (!busy)
       wake_.wait(lock, [&] { return stopped_ || !waiting_.empty() || !cancelled_.empty(); });
     return !stopped_;
   }
-  // Returns and removes the tickets that cancel() has kept since the last call: those of jobs that no longer waited.
+  // Returns and removes the tickets that cancel() has kept since the last call: cancelled jobs that no longer waited.
   std::vector<uint64_t> take_cancelled() {
     std::lock_guard lock(mutex_);
     return std::exchange(cancelled_, {});
@@ -96,7 +97,7 @@ class JobQueue {
     }
     return jobs;
   }
-  // Ends with H3411 the waiting jobs whose deadline is not after `now`.
+  // Removes the waiting jobs whose deadline is not after `now`, and ends them with H3411.
   void end_late(Deadline now) {
     std::vector<Waiting> late;
     {
@@ -113,7 +114,7 @@ class JobQueue {
   void end_all() {
     for (Waiting& w : take([](const Job&) { return true; })) w.job.done(engine_ends());
   }
-  // Reports the engine's load, for load().
+  // Stores the engine's load; load() returns it.
   void tell(const EngineLoad& load) {
     std::lock_guard lock(mutex_);
     load_ = load;
@@ -154,8 +155,8 @@ template <class Job>
 class BatchEngine : public QueuedEngine<Job> {
  protected:
   using QueuedEngine<Job>::QueuedEngine;
-  // Calls `done` of a job with its numbers `own`, or with H2505 if one is not finite. `input` is "text" or "image", for
-  // the error.
+  // Calls `done` of a job with its numbers `own`, or with H2505 if a number is not finite. The text of the error names
+  // the job's `input`: "text" or "image".
   static void answer(typename JobQueue<Job>::Waiting& w, std::span<const float> own,
                      const char* input) {
     const auto done = std::exchange(w.job.done, {});
@@ -165,7 +166,7 @@ class BatchEngine : public QueuedEngine<Job> {
              .todo("the activations overflow, as after a training that diverged: take an "
                    "earlier checkpoint"));
   }
-  // Repeatedly passes the jobs that take() returns to compute(), until stop(). Jobs that compute() works on are not
+  // Repeats until stop(): takes jobs with take(), and passes them to compute(). Jobs that compute() works on cannot be
   // cancelled.
   template <class Take, class Compute>
   void compute_until_stop(const Take& take, const Compute& compute) {

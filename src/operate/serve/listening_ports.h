@@ -5,8 +5,8 @@
 
 namespace hone {
 
-// Whether the process `pid` listens at the TCP port, at any address, and no other process does. Also true if some
-// process listens there and /proc/PID/fd cannot be read.
+// Whether the process `pid`, and no other process, listens at the TCP port, at any address. Also true if some process
+// listens at the port and /proc/PID/fd of `pid` cannot be read.
 bool listens_alone(int64_t pid, int port);
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// Loads models one after another on a thread of its own. Loading takes long, and other requests
-// must be answered meanwhile.
+// Loads models one after another on a thread of its own. Loading takes long, and the server must
+// answer other requests during it.
 #pragma once
 
 #include <condition_variable>
@@ -19,11 +19,12 @@ class Loader {
   static constexpr size_t kMostWaiting = 16;
 
   ~Loader() { stop(); }
-  // Queues a load. The loader's thread calls `load` once, and then `done` with its result, or with H3419 if memory ran
-  // out. If stop() is called while the load waits, `load` is not called, and `done` gets H3412. Errors: H3412 after
-  // stop(); H3414 kMostWaiting loads wait already.
+  // Queues a load. The loader's thread calls `load` once, and then calls `done` with the result of `load`, or with
+  // H3419 if memory ran out. If stop() is called while the load waits, `load` is not called, and `done` gets H3412.
+  // Errors: H3412 after stop(); H3414 kMostWaiting loads wait already.
   Status add(Load load, OnDone done);
-  // Waits for the running load; the waiting loads end with H3412. Must not be called on the loader's thread.
+  // Ends the waiting loads with H3412, and waits until the running load is done. Must not be called on the loader's
+  // thread.
   void stop();
 
  private:

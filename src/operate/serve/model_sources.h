@@ -1,5 +1,5 @@
-// Finds all models of a server, and their shares of requests: the models of its command line, of an endpoint of the
-// registry, and of a model repository.
+// Finds all models of a server, and the shares of requests of their versions. The models are those that its command
+// line names, those of an endpoint of the registry, and those of a model repository.
 #pragma once
 
 #include "operate/serve/model_source.h"
@@ -12,14 +12,14 @@ struct SourceOptions {
   std::string registry;              // address of the registry (Registry::open)
   std::string endpoint;              // id or display name of an endpoint of the registry; "": none
   std::string model_repository;      // folder in Triton's layout; "": none
-  std::string uri;                   // path or URL of the model if the members above give none
+  std::string uri;                   // path or URL of the model if the members above name none
   std::vector<std::string> traffic;  // shares of requests: "NAME:VERSION=PERCENT"
 };
 
 class ModelSources {
  public:
-  // Errors: H3402 the options name no model, two models have the same name and version, or an element of `traffic` is
-  // malformed; those of model_source(), in_repository() and the registry.
+  // Errors: H3402 the options name no model, endpoint or repository, two models have the same name and version, or an
+  // element of `traffic` is malformed; those of model_source(), in_repository() and the registry.
   static Result<ModelSources> find(const SourceOptions& options);
 
   const std::vector<ModelSource>& first() const { return first_; }  // to load at the start
@@ -28,11 +28,11 @@ class ModelSources {
   bool has_endpoint() const { return !options_.endpoint.empty(); }
   bool has_repository() const { return !options_.model_repository.empty(); }
 
-  // The source of a requested model. If the server has an endpoint, the source is read from the registry at each call;
-  // else if it has a repository, from the repository; else it is one of first(). Errors: H3416 there is no such model;
+  // The source of a requested model. A server with an endpoint looks it up in the registry at each call. Else a server
+  // with a repository looks it up in the repository. Else it is one of first(). Errors: H3416 there is no such model;
   // those of the registry and of registered_source().
   Result<ModelSource> source_of(const LoadRequest& request) const;
-  // The names of the models that are in the repository now; empty if it cannot be read.
+  // The names of the models that are in the repository now; empty if the repository cannot be read.
   std::vector<std::string> repository() const;
 
  private:

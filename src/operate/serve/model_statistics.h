@@ -21,14 +21,14 @@ struct CountedTime {
 // Any thread may use it.
 class ModelStatistics {
  public:
-  // The times that are counted: `success` and `fail` once a request, the others once a text.
+  // The times that are counted: `success` and `fail` once for each request, the others once for each text.
   enum Part {
-    success,  // an answered request, until the last of its texts is answered
-    // A request that ended with an error; requests of clients that left are not counted.
+    success,  // an answered request: the time until the last of its texts is answered
+    // A request that ended with an error. A request whose client left is not counted.
     fail,
     queue,           // waiting until the model begins to work on the text
     compute_input,   // tokenizing the text
-    compute_infer,   // computing with the model, together with other texts
+    compute_infer,   // computing with the model, perhaps together with other texts
     compute_output,  // making the answer from tokens or logits
     kParts,          // the number of parts
   };
@@ -51,7 +51,7 @@ class ModelStatistics {
   };
 
   void add(Part part, double seconds);
-  // Counts a request that ended at `wall_seconds` (since 1970) and took `seconds`, with this number of answered texts.
+  // Counts a request that ended at `wall_seconds` (since 1970) and took `seconds`. `texts`: its answered texts.
   void ended(Part success_or_fail, double seconds, int64_t texts, double wall_seconds);
   void add(const Execution& e);
   Reading read() const;

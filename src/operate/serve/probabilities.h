@@ -8,7 +8,7 @@
 
 namespace hone {
 
-// softmax(logits) of one row [labels], which must not be empty, in double precision.
+// softmax(logits), computed in double precision. `logits` has the shape [labels], and must not be empty.
 inline std::vector<double> probabilities_of(std::span<const float> logits) {
   const auto most = static_cast<double>(*std::max_element(logits.begin(), logits.end()));
   std::vector<double> out;

@@ -1,4 +1,4 @@
-// The id of a request. It is in the header X-Request-Id of the answer, in the body of an error, and in the access log.
+// The id of a request. The header X-Request-Id of the answer, the body of an error, and the access log contain it.
 #pragma once
 
 #include <string>

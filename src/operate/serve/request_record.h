@@ -1,5 +1,5 @@
-// Records one request from its headers to the end of its answer: in the metrics, and as a line of the access log. Gives
-// the request its id.
+// Records one request, from the arrival of its headers to the end of its answer, in the metrics and as a line of the
+// access log. Also chooses the request's id.
 #pragma once
 
 #include <atomic>
@@ -14,8 +14,8 @@ namespace hone {
 // The status that is recorded for a request whose client left before its answer, as in nginx.
 inline constexpr int kClientLeft = 499;
 
-// Any thread may use it after of() was called. `open` is the gauge of open requests: the constructor adds 1 to it, and
-// finish() subtracts 1.
+// Any thread may use the object after of() was called. `open` is the gauge of open requests: the constructor adds 1 to
+// it, and finish() subtracts 1.
 class RequestRecord {
  public:
   RequestRecord(ServeContext& server, LiveMetric& open, const WebRequest& request);
@@ -24,20 +24,20 @@ class RequestRecord {
   RequestRecord& operator=(const RequestRecord&) = delete;
 
   const std::string& id() const { return access_.id; }
-  // Sets the label `route` of the metrics; "none" without a call.
+  // Sets the label `route` of the metrics. If of() is not called, the label is "none".
   void of(const std::string& route) { route_ = route; }
   // Replaces the facts for the access log.
   void tell(const WorkFacts& facts);
-  // Sets the status of the answer; kClientLeft without a call.
+  // Sets the status of the answer. If no status is set, it is kClientLeft.
   void status(int status) { status_ = status; }
   void read(int64_t bytes) { access_.bytes_in = bytes; }  // sets the size of the request's body
   // Adds bytes of the answer's body.
   void wrote(size_t bytes) { bytes_out_ += static_cast<int64_t>(bytes); }
-  // Adds bytes of an answer in pieces; the first call sets the time of the first piece.
+  // Adds bytes of one piece of a streamed answer; the first call sets the time of the first piece.
   void wrote_piece(size_t bytes);
   // Adds the request's id to an answer, and records the answer's status and the size of its body.
   void answer(WebAnswer& a);
-  // Writes the record into the metrics and the access log. Later calls do nothing; the destructor calls it too.
+  // Writes the record to the metrics and the access log. Later calls do nothing. The destructor calls finish() too.
   void finish();
 
  private:
@@ -55,8 +55,8 @@ class RequestRecord {
   WorkFacts work_;
 };
 
-// Forwards to another reply and records the answer. Adds `headers` to each answer. If it is destroyed without an
-// answer, it sends status 500 in the form `shape`.
+// Adds `headers` to an answer, forwards it to the reply `inner`, and records it. If the object is destroyed before an
+// answer was sent, it sends status 500 in the form `shape`.
 class RecordedReply : public WebReply {
  public:
   RecordedReply(std::shared_ptr<WebReply> inner, WebHeaders headers, ErrorShape shape,
@@ -87,7 +87,7 @@ class RecordedReply : public WebReply {
   std::atomic<bool> answered_ = false;
 };
 
-// Forwards to another client and records its request; for answers that are not sent through a WebReply.
+// Forwards to the client `inner`, and owns the record of its request. For answers that are not sent through a WebReply.
 class RecordedClient : public WebClient {
  public:
   RecordedClient(std::shared_ptr<WebClient> inner, std::unique_ptr<RequestRecord> record)

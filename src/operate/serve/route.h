@@ -16,18 +16,18 @@ namespace hone {
 // A request to load a model, or another version of a model, and to serve it.
 struct LoadRequest {
   std::string name, version = "";  // version "": the newest
-  // The share of the model's requests that the version gets, in percent. nullopt: 100; but if `version` is "" and the
-  // newest version is already served, the shares do not change.
+  // The share of the model's requests that the version gets, in percent. nullopt: 100, with one exception: if `version`
+  // is "" and the newest version is already served, the shares do not change.
   std::optional<int64_t> traffic = {};
   std::string deployed_id = "";  // DeployedModel::id (operate/registry/registry.h); "": none
 };
 
-// State that routes share.
+// The server's state, which all routes share.
 struct ServeContext {
   Metrics metrics;
   std::unique_ptr<AccessLog> access;  // null: no access log
   ModelSet models;
-  // Measures deadlines and requests; the models must use the same clock.
+  // The clock for deadlines and times of requests; the models must use the same clock.
   Clock* clock = &system_clock();
   std::atomic<bool> ready{false};  // false: models are still being loaded, or the server drains
   // true: the server drains or stops, and loads of models are cancelled.
@@ -45,13 +45,13 @@ struct ServeContext {
   // The names of the models in the model repository. Null: the server has no model repository.
   std::function<std::vector<std::string>()> repository;
   std::function<void()> before_metrics;  // updates `metrics` before they are read; null: not needed
-  Loader loads;                          // destroyed before everything that a load uses
+  Loader loads;                          // last member, because loads use the others
 
-  // The deadline of a request that arrives now, by request_seconds.
+  // The deadline of a request that arrives now: request_seconds from now.
   Deadline deadline() const;
 };
 
-// Name in a route's pattern -> the text of the path that it matches, decoded.
+// Name in a route's pattern -> the part of the path that the name matches, decoded.
 using PathNames = std::map<std::string, std::string>;
 
 // A request whose route is known.
@@ -73,7 +73,7 @@ enum class RouteThread {
 
 struct Route {
   std::string method;  // "GET" (which includes HEAD), "POST" or another method; "*": every method
-  // "v1/models/{model}[/versions/{version}]:predict": a name in braces matches the rest of one part
+  // "v1/models/{model}[/versions/{version}]:predict": a name in braces matches any text within one part
   // of the path; text in brackets is optional. A slash at the beginning is ignored. route_table.h
   // matches patterns.
   std::string pattern;
@@ -97,20 +97,20 @@ WebHeaders headers_of(const Error& e);
 struct KeyName {
   const char *theirs, *ours;
 };
-// The error with the keys that the request `given` uses: if `given` has the key `theirs` and not `ours`, each `ours`
-// in the message becomes `theirs`.
+// The error with the names of keys that the request `given` uses: if `given` has the key `theirs` but not `ours`, each
+// `ours` in the message is replaced by `theirs`.
 Error with_names_of(const Error& e, const Json& given, std::span<const KeyName> names);
 // One line for the client: what happened, where, and what to do. Flags and paths of files are left out: only the
 // operator of the server can use them.
 std::string line_of(const Error& e);
 
-// Gives all queries to the model at once. `done` is called at most once: with all answers in the order of the queries,
-// or with the first Error, which cancels the other queries. When the client leaves, all queries are cancelled; `done`
-// is then called only if the model finishes them all the same (Engine::cancel()). The model and the numbers of tokens
-// are recorded by client.tell(). The client must live until `done` was called: let `done` hold it.
+// Passes all queries to the model at once. `done` is called at most once: with all answers in the order of the queries,
+// or with the first Error, which cancels the other queries. When the client leaves, all queries are cancelled; then
+// `done` is called only if the model finishes them although they are cancelled (see Engine::cancel()). client.tell()
+// gets the model's name and the numbers of tokens. The client must live until `done` was called: let `done` hold it.
 void ask_all(WebClient& client, const ModelSet::Model& model, std::vector<TextQuery> queries,
              std::function<void(Result<std::vector<TextAnswer>>)> done);
-// Like ask_all() with one query; `on_piece` also gets the pieces of the answer as they are generated.
+// Like ask_all() with one query, but `on_piece` also gets each piece of the answer as soon as it is generated.
 void ask_pieces(WebClient& client, const ModelSet::Model& model, TextQuery query,
                 ServedModel::OnPiece on_piece, ServedModel::OnDone done);
 

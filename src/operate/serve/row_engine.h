@@ -1,5 +1,6 @@
-// The engine of models without a KV cache: classifiers of texts and tokens, masked language models, embedding models
-// and models that find answers in a context. Packs waiting texts into one run of the model, on a thread of its own.
+// The engine of models without a KV cache: text classifiers, token classifiers, masked language models, embedding
+// models and models that find answers in a context. It is a thread that packs several waiting texts into one run of the
+// model.
 #pragma once
 
 #include <functional>
@@ -14,7 +15,7 @@ namespace hone {
 
 struct RowLimits {
   int64_t rows = 32;     // limit for the texts in one run; also for the masked tokens in one run
-  int64_t tokens = 512;  // limit for the tokens of all texts in one run, and so also of one text
+  int64_t tokens = 512;  // limit for the tokens of all texts in one run, so also of one text
   WeightStorage weights = WeightStorage::f32;
 };
 
@@ -30,19 +31,20 @@ struct RowJob {
   // job is cancelled or ends with an error while it waits. Null: not called.
   std::function<void()> begins = {};
   // Called once, on the engine's thread, with f32 values. Not called if the job is cancelled while it waits. Values:
-  //   classifier of texts                   logits [labels]
-  //   classifier of tokens                  logits [ids, labels]
-  //   model for answers from a context      logits [ids, 2]: of the answer's begin and of its end
+  //   text classifier                       logits [labels]
+  //   token classifier                      logits [ids, labels]
+  //   model for answers from a context      logits [ids, 2]: start logit and end logit of each token
   //   masked language model                 logits [places, vocabulary]
   //   embedding model                       the embedding [E]
   // Errors: H2505 the values are not finite; H3411 the deadline passed while the job waited; H3412 the engine was
-  // stopped; H3419 no memory.
+  // stopped while the job waited; H3419 no memory.
   std::function<void(Result<std::vector<float>>)> done;
 };
 
 class RowEngine : public BatchEngine<RowJob> {
  public:
-  // Compiles programs for 16, 32, 64 ... tokens, and loads the weights. Errors: those of the model and of the device.
+  // Compiles programs for runs with 16, 32, 64 ... tokens, and loads the weights. Errors: those of the model and of the
+  // device.
   static Result<std::unique_ptr<RowEngine>> make(const Pretrained& model, const RowLimits& limits,
                                                  const Backend& backend,
                                                  const EngineOptions& options);

@@ -1,4 +1,4 @@
-// A loaded model that answers requests of any thread. It takes texts or images. It answers with generated texts,
+// A loaded model that answers requests of any thread. Its inputs are texts or images. Its answers are generated texts,
 // labels, words for a mask, entities in a text, answers from a context, or embeddings.
 //
 //   auto model = HONE_TRY(ServedModel::load("t5", "1", "folder", options));
@@ -23,23 +23,24 @@ namespace hone {
 struct ServedOptions {
   // The key of task_specific_params in config.json to apply: "summarization"; "": none.
   std::string task = "";
-  // The text to put before each text, such as "summarize: "; nullopt: the prefix that the model was trained with.
+  // The text to put before each input text, such as "summarize: "; nullopt: the prefix that the model was trained with.
   std::optional<std::string> prefix = {};
   std::string deployed_id = "";  // DeployedModel::id (operate/registry/registry.h); "": none
   std::string device = "cpu";
   int64_t threads = 0;      // threads of the CPU backend; 0: ThreadPool::default_size()
   int64_t batch_size = 32;  // limit for sequences in one run of the model
-  // Limit for the tokens of a sequence; above the model's number of positions, that number. 0: 2048 for models that
-  // write texts, 384 for answers from a context, 512 for others. If the length of the training is known, it replaces
-  // this default for classifiers of texts and for answers from a context, and raises it for encoder-decoders. The
-  // length in an embedding model's folder replaces it too.
+  // Limit for the tokens of a sequence, at most the model's number of positions. 0: a default. For text generation it
+  // is 2048; for encoder-decoders it is larger if the training's max_source_length was. For text classifiers it is the
+  // training's max_seq_length, else 512; for answers from a context the training's max_seq_length, else 384; for
+  // embedding models the length in the model's folder; for others 512.
   int64_t max_length = 0;
   int64_t cache_bytes = 0;  // limit for the KV cache; 0: a quarter of the device's usable memory
   WeightStorage weights = WeightStorage::f32;
   EngineOptions engine = {};
   Metrics* metrics = nullptr;  // receives the latencies; must outlive the model; null: none
   OpenOptions open = {};
-  // Called between the steps of loading and before each weight. Returns true to end the load with H3412. Null: never.
+  // Called between the steps of loading and before each weight. If it returns true, the load ends with H3412. Null:
+  // loading is never cancelled.
   std::function<bool()> cancelled = {};
 };
 
@@ -53,9 +54,9 @@ enum class ServedTask {
   token_classification,
   question_answering
 };
-// The task of models with this head; nullopt: models with this head cannot be served.
+// The task of models with this head (the output layers of a model); nullopt: models with this head cannot be served.
 std::optional<ServedTask> served_task(Head head);
-bool writes_text(ServedTask task);  // whether it is generation or text2text
+bool writes_text(ServedTask task);  // whether the task is generation or text2text
 // The name of Transformers' pipeline for the task: "text-generation".
 std::string name_of(ServedTask task);
 
@@ -75,14 +76,16 @@ struct TextQuery {
   std::vector<int32_t> tokens = {};
   // Bytes of an image file, for image classification, instead of `text`.
   std::string image = {};
-  // The settings of the request; its queries share them. For models that write texts: keys of generation_config.json.
-  // For entities: the keys of entity_rules(). For answers from a context: "top_k", "max_answer_len" and
-  // "handle_impossible_answer". For other tasks: "top_k", the number of labels or words to return. Null: the defaults.
+  // The settings of the request, which all its queries share. For models that write texts: keys of
+  // generation_config.json. For entities: the keys of entity_rules(). For answers from a context: "top_k",
+  // "max_answer_len" and "handle_impossible_answer". For other tasks: "top_k", the number of labels or words to return.
+  // Null: the defaults.
   std::shared_ptr<const Json> settings = {};
-  // For models that write texts; the queries of a request share it. Ignored if `settings` is null or empty.
+  // For models that write texts: the form of the answer, which all queries of a request share. Ignored if `settings` is
+  // null or empty.
   std::shared_ptr<const AnswerForm> form = {};
-  // Called with the log probability of each new token if `form` asks for them, on the model's thread, before OnPiece
-  // gets the text that the token completes. With beam search, called when the answer is whole. Null: not called.
+  // Called with the log probability of each new token if `form` asks for it: on the model's thread, before OnPiece gets
+  // the text that the token completes. With beam search, called when the answer is complete. Null: not called.
   std::function<void(size_t sequence, const TokenLogprobs& logprobs)> on_token = {};
   bool special_tokens = true;  // add the tokenizer's special tokens around a text
   Deadline deadline = kNoDeadline;
@@ -93,7 +96,7 @@ struct TextQuery {
 struct Written {
   std::string text;
   std::vector<int32_t> tokens;  // the new tokens
-  // true: an end token, a stop string or the form ended it; false: the length limit.
+  // What ended the text. true: an end token, a stop string or the form; false: the length limit.
   bool ended = false;
   double score = 0;  // with beam search the score of the beam (Generated::score), else 0
   std::vector<TokenLogprobs> logprobs = {};  // one for each of `tokens`, if the form asks for them
@@ -101,34 +104,35 @@ struct Written {
 // A label of a classifier, or a word for a mask.
 struct Scored {
   std::string label;
-  double score = 0;    // the probability; if the model has one label, its logit
+  double score = 0;    // the probability; the logit if the model has only one label
   int32_t token = -1;  // the word's token id for fill_mask; -1 for other tasks
 };
 // A part of a context that answers a question.
 struct Extracted {
   std::string text;           // "": the context has no answer
   double score = 0;           // probability among the candidates that were compared
-  size_t begin = 0, end = 0;  // its characters (code points) in the context: [begin, end)
+  size_t begin = 0, end = 0;  // its range in the context: characters (code points) [begin, end)
 };
 struct TextAnswer {
   int64_t prompt_tokens = 0, new_tokens = 0;
   std::vector<Written> texts;  // generation and text2text: the returned sequences
-  // Tokens of the prompt, if the form asks for their log probabilities.
+  // Tokens of the prompt, if AnswerForm asks for their log probabilities.
   std::vector<int32_t> prompt;
   std::vector<TokenLogprobs> prompt_logprobs;  // one for each token of `prompt` after the first
-  // Lists with the best first. Masked language models: a list of words for each mask. Classifiers: one list of labels.
+  // Lists, each with the best element first. Masked language models: a list of words for each mask. Classifiers: one
+  // list of labels.
   std::vector<std::vector<Scored>> labels;
   std::vector<float> embedding;  // embedding
   std::vector<Entity> entities;  // token_classification
-  // question_answering: at most top_k, the chosen answer first.
+  // question_answering: at most "top_k" answers, the chosen answer first.
   std::vector<Extracted> answers;
 };
 
 class ServedModel : public std::enable_shared_from_this<ServedModel> {
  public:
   // Loads the model at `source`, a folder, file, URL or hub name, and starts its thread. Errors: H3401 this kind of
-  // model cannot be served, or not with these options; H3402 `options.prefix` is set, but the model takes no prefix;
-  // H3412 `options.cancelled` returned true; those of models and devices.
+  // model cannot be served, or cannot be served with these options; H3402 `options.prefix` is set, but the model takes
+  // no prefix; H3412 `options.cancelled` returned true; those of models and devices.
   static Result<std::shared_ptr<ServedModel>> load(const std::string& name,
                                                    const std::string& version,
                                                    const std::string& source,
@@ -143,23 +147,23 @@ class ServedModel : public std::enable_shared_from_this<ServedModel> {
   // The delimiter that joined the texts of trained_columns() into one text in training; nullopt: they were not joined,
   // and two columns are a pair of texts.
   std::optional<std::string> trained_delimiter() const;
-  // Whether the model needs pairs of texts, because it was trained on pairs.
+  // Whether the model is a classifier that needs pairs of texts, because it was trained on pairs.
   bool reads_pairs() const {
     return task_ == ServedTask::classification && trained_columns().size() == 2 &&
            !trained_delimiter();
   }
   // Whether prompts should be given to the model as chats: it has a chat template, and was not trained on plain texts.
   bool knows_chats() const;
-  // Task of its training: "sft"; "": unknown.
+  // The task of the model's training, such as "sft"; "": unknown.
   const std::string& trained_on() const { return model_.trained.task; }
   double loaded_at() const { return loaded_at_; }  // seconds since 1970
   EngineLoad load() const { return engine_->load(); }
   ModelStatistics& statistics() { return statistics_; }
   const ModelStatistics& statistics() const { return statistics_; }
   const Clock& clock() const { return *clock_; }
-  // The chat template for chats with tools if `tools` and the model has one, else its usual template. The pointer is
-  // valid as long as the model. Errors: H3415 the model has no chat template; H2911, H2913 the template cannot be
-  // parsed.
+  // If `tools` is true: the model's template for chats with tools if it has one. Else its usual chat template. The
+  // pointer is valid as long as the model lives. Errors: H3415 the model has no chat template; H2911, H2913 the
+  // template cannot be parsed.
   Result<const ChatTemplate*> chat_template(bool tools) const;
   int64_t longest() const { return longest_; }  // limit for the tokens of a sequence
   // The number of values in an embedding; 0: the model gives no embeddings.
@@ -169,20 +173,20 @@ class ServedModel : public std::enable_shared_from_this<ServedModel> {
   // A reranker's score for an output: sigmoid(logit) or the logit, by the configuration in the model's folder.
   double pair_score(double logit) const;
 
-  // Queues a query and returns its ticket for cancel(). Errors of settings, texts and the queue are returned at once
-  // (H3415 and others); then no callback is called. Later results and errors come through `on_done`, once, on the
-  // model's thread. `on_piece` gets text that can no longer change; with beam search each sequence is one piece at the
-  // end. Models that do not write texts give no pieces. `on_piece` may be null.
+  // Queues a query and returns its ticket for cancel(). Errors of settings, texts and the queue (H3415 and others) are
+  // returned at once; then no callback is called. `on_done` gets the result or a later error: it is called once, on the
+  // model's thread. `on_piece` gets pieces of text that can no longer change; with beam search it gets each sequence as
+  // one piece at the end. Models that do not write texts never call it. `on_piece` may be null.
   using OnPiece = std::function<void(size_t sequence, const std::string& text)>;
   using OnDone = std::function<void(Result<TextAnswer>)>;
   Result<uint64_t> ask(TextQuery query, OnPiece on_piece, OnDone on_done) {
     return ask_(std::move(query), std::move(on_piece), std::move(on_done));
   }
-  void cancel(uint64_t ticket);  // cancels a query, by Engine::cancel()
+  void cancel(uint64_t ticket);  // cancels a query; see Engine::cancel()
   // Ends every request with H3412. Later requests are refused with H3412.
   void stop() { engine_->stop(); }
-  // Calls stop(), and waits for the running step: no callback runs afterwards. May be called repeatedly,
-  // from any thread except the model's.
+  // Calls stop(), and waits until the running step has ended: no callback runs afterwards. May be called
+  // repeatedly, from any thread except the model's.
   void join() { engine_->join(); }
 
  private:
@@ -234,10 +238,10 @@ class ServedModel : public std::enable_shared_from_this<ServedModel> {
   std::function<Result<uint64_t>(TextQuery, OnPiece, OnDone)> ask_;  // by the kind of engine_
   std::mutex questions_mutex_;
   std::map<uint64_t, std::vector<uint64_t>>
-      questions_;  // tickets of all parts by that of the first
+      questions_;  // ticket of a question's first part -> tickets of all its parts
 };
 
-// Waits until all models without references are destroyed, which happens on threads of their own. Call it before the
+// Waits until all models to which no reference is left are destroyed. Other threads destroy them. Call this before the
 // program ends.
 void wait_for_unloads();
 

@@ -1,5 +1,5 @@
-// Answers requests of the Open Inference Protocol (KServe v2, Triton): tensors become queries of a model, and the
-// answers of the model become tensors.
+// Answers requests of the Open Inference Protocol (KServe v2, Triton): converts the tensors of a request to queries for
+// a model, and the model's answers to tensors.
 #pragma once
 
 #include "operate/serve/protocol/tensor_request.h"
@@ -11,10 +11,10 @@ namespace hone {
 //   models that write texts                  text_output BYTES [-1]
 //   classifiers, masked language models      label BYTES [-1], score FP32 [-1]
 //   embedding models                         embedding FP32 [-1,E]
-//   classifiers of tokens                    entities BYTES [-1], each a JSON list
+//   token classifiers                        entities BYTES [-1], each a JSON list
 //   models for answers from a context        answer BYTES [-1], score FP32 [-1]
-// The input is text_input BYTES [-1]; for answers each text is JSON with "question" and "context". The input of an
-// image classifier is image BYTES [-1]: files, or base64 in JSON.
+// The input is text_input BYTES [-1]. For models that answer from a context each text is JSON with "question" and
+// "context". The input of an image classifier is image BYTES [-1]: image files, or base64 in JSON.
 struct TensorForm {
   std::string name, datatype;
   int64_t width = 1;  // values for each text
@@ -30,17 +30,17 @@ OrderedJson triton_statistics(const ServedModel& model);
 // The metrics' label `route` of these requests, over HTTP and gRPC.
 inline constexpr const char* kTensorApi = "v2";
 
-// Answers a request whose tensors were unpacked by read_tensor(). `done` is called at most once, on any thread, as by
-// ask_all() (route.h). Errors: H3415 the inputs or outputs do not fit the model; those of the model.
+// Answers a request whose tensors were unpacked by read_tensor(). `done` is called at most once, on any thread; see
+// ask_all() (route.h). Errors, passed to `done`: H3415 the inputs or outputs do not fit the model; those of the model.
 void infer(const ModelSet::Model& model, const TensorRequest& request, Deadline deadline,
            WebClient& client, std::function<void(Result<TensorAnswer>)> done);
 
-// The texts or images of a tensor as queries, which share `settings`. Error H3415: too many texts, an image that is
-// neither an image file nor base64, or a text in another form than the model reads.
+// Converts the texts or images of a tensor to queries, which share `settings`. Error H3415: there are too many texts,
+// an image is neither an image file nor base64, or a text does not have the form that the model reads.
 Result<std::vector<TextQuery>> queries_of(const ServedModel& model, const InferTensor& text,
                                           Json settings, Deadline deadline);
-// The outputs with the names `wanted`, in the order of outputs_of(); all if `wanted` is empty. `shape` is the shape of
-// the input tensor. Error H3415: the model has no output with a wanted name.
+// Converts the answers to the output tensors with the names `wanted`, in the order of outputs_of(); to all outputs if
+// `wanted` is empty. `shape` is the shape of the input tensor. Error H3415: the model has no output with a wanted name.
 Result<std::vector<InferTensor>> tensors_of(const ServedModel& model,
                                             const std::vector<TextAnswer>& answers,
                                             const std::vector<std::string>& wanted,

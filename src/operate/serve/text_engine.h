@@ -1,5 +1,5 @@
-// The engine of models that generate texts. It decodes the sequences of all requests together (continuous batching), on
-// a thread of its own.
+// The engine of models that generate texts: a thread that decodes the sequences of all requests together (continuous
+// batching).
 #pragma once
 
 #include <unordered_map>
@@ -20,7 +20,8 @@ struct TextJob {
   // Called once, when the engine takes the job from the queue to compute it. Not called if the job is cancelled or ends
   // with an error while it waits. Null: not called.
   std::function<void()> begins = {};
-  // Called with each new token, except with beam search. `logprobs` is null if the config does not ask for them.
+  // Called with each new token, except with beam search. `logprobs` is null if `config` does not ask for log
+  // probabilities.
   std::function<void(size_t sequence, int32_t token, const TokenLogprobs* logprobs)> token = {};
   // Called once, with the generated sequences; not called if the job is cancelled. Errors: H3411 the deadline has
   // passed; H3412 the engine was stopped; H3419 no memory; those of the generation.

@@ -7,10 +7,10 @@ namespace hone {
 
 // Converts one instance, in one of these forms:
 //   a text
-//   an object with the text as "text", "prompt", "content", "inputs", "text_input" or "instance", and perhaps
-//     "text_pair", the second text
-//   an object with the columns of the model's training data
-//   {"question", "context"}
+//   an object whose key "text", "prompt", "content", "inputs", "text_input" or "instance" has the text, and whose
+//     optional key "text_pair" has a second text
+//   an object with the columns of the model's training data as keys
+//   an object with the keys "question" and "context"
 // Error H3415: the instance has another form, or a second text that the model does not read.
 Result<TextQuery> query_of_instance(const ServedModel& model, const Json& instance);
 
@@ -19,13 +19,14 @@ Result<TextQuery> query_of_instance(const ServedModel& model, const Json& instan
 enum class SecondText { kNone, kOptional, kRequired };
 SecondText second_text(const ServedModel& model);
 
-// The JSON form of a pair, with the two columns of the model's training data: {"sentence1": "...", "sentence2": "..."}.
-// Call it only if the model reads_pairs().
+// An example of a pair in JSON, with the two columns of the model's training data as keys: {"sentence1": "...",
+// "sentence2": "..."}. Call it only if ServedModel::reads_pairs() is true.
 std::string pair_form(const ServedModel& model);
 
-// Converts one text of a v2 tensor, which has no place for a second text. For a model that reads pairs, the text must
-// be the JSON of an instance. For a classifier whose training data are unknown, the text may be the JSON {"text",
-// "text_pair"}. Any other text is taken as it is. Error H3415: the model reads pairs, and the text is not a pair.
+// Converts one text of a v2 tensor. Such a tensor has no place for a second text. So for a model that reads pairs, the
+// text must be an instance in JSON. For a classifier whose training data are unknown, the text may be JSON with the
+// keys "text" and "text_pair". Any other text is not parsed. Error H3415: the model reads pairs, and the text is not a
+// pair.
 Result<TextQuery> query_of_tensor(const ServedModel& model, const std::string& text);
 
 }  // namespace hone

@@ -1,4 +1,5 @@
-// JSON of token classification and question answering, in the form of Transformers' pipelines.
+// Converts requests and answers of question answering, and answers of token classification, from and to JSON in the
+// form of Transformers' pipelines.
 #pragma once
 
 #include "operate/serve/served_model.h"
@@ -9,10 +10,11 @@ namespace hone {
 // not a text.
 Result<TextQuery> question_of(const Json& instance);
 
-// A list of {"entity_group", "score", "word", "start", "end"}; with EntityStrategy::none of {"entity", "score",
-// "index", "word", "start", "end"}. "end" is exclusive.
+// A list of objects {"entity_group", "score", "word", "start", "end"}. With EntityStrategy::none, a list of objects
+// {"entity", "score", "index", "word", "start", "end"}. "end" is exclusive.
 OrderedJson entities_json(const TextAnswer& answer);
-// {"score", "start", "end", "answer"}; a list of these objects unless there is exactly one. "end" is exclusive.
+// An object {"score", "start", "end", "answer"} if there is exactly one answer, else a list of these objects. "end" is
+// exclusive.
 OrderedJson answers_json(const TextAnswer& answer);
 
 }  // namespace hone

@@ -10,7 +10,7 @@
 
 namespace hone {
 
-// The values that one GPU reports; -1: it does not report the value.
+// The values that one GPU reports; -1: the GPU does not report the value.
 struct GpuUsage {
   int64_t index = 0;  // NVML's index, in the order of the PCI bus
   std::string name = {}, uuid = {};

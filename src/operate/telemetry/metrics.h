@@ -56,10 +56,10 @@ class Metrics {
  public:
   enum class Kind : uint8_t { gauge, counter, histogram };
 
-  // Return the metric with this name and these labels, and create it if it is new. It lives as long as this object.
-  // All metrics with one name must be of the same kind. `help` is a sentence for people. `bounds` are the upper limits
-  // of the ranges, ascending; an existing histogram keeps its own. By Prometheus' rules, a name ends with the unit:
-  // ..._seconds, ..._bytes, ..._ratio, ..._total.
+  // Each of the next three functions returns the metric with this name and these labels, and creates it if it is new.
+  // The metric lives as long as this object. All metrics with one name must be of the same kind. `help` is a sentence
+  // for people. `bounds` are the upper limits of the ranges, ascending; a histogram that exists keeps its old bounds.
+  // By Prometheus' rules, a name ends with the unit: ..._seconds, ..._bytes, ..._ratio, ..._total.
   //   https://prometheus.io/docs/practices/naming/
   LiveMetric& gauge(const std::string& name, const std::string& help,
                     const MetricLabels& labels = {});

@@ -16,27 +16,27 @@
 namespace hone {
 
 struct Usage {
-  double wall_seconds = 0;  // time of the reading, since 1970
+  double wall_seconds = 0;  // time of the reading, in seconds since 1970
   // Processor time of all threads since the start of the process.
   double process_cpu_seconds = 0;
   double process_cores = 0;  // mean number of processors that the process kept busy
-  // Busy share of the machine's processors, 0 to 1, by all processes.
+  // Share of the machine's processor time that all processes used together, 0 to 1.
   double machine_cpu_share = 0;
   int64_t process_memory_bytes = 0;  // resident memory: anonymous, shared and file pages
-  // Largest resident memory since the start of the process, also between readings.
+  // Largest resident memory at any time since the start of the process, not only at the readings.
   int64_t process_memory_peak_bytes = 0;
   int64_t machine_memory_bytes = 0, machine_memory_available_bytes = 0;
   int64_t disk_read_bytes = 0, disk_written_bytes = 0;  // by the process, since its start
-  // By the machine since it started, without loopback.
+  // Traffic of the whole machine since its start, without the loopback interface.
   int64_t network_received_bytes = 0, network_sent_bytes = 0;
-  double disk_read_rate = 0, disk_write_rate = 0;          // bytes a second
-  double network_receive_rate = 0, network_send_rate = 0;  // bytes a second
+  double disk_read_rate = 0, disk_write_rate = 0;          // bytes per second
+  double network_receive_rate = 0, network_send_rate = 0;  // bytes per second
   std::vector<GpuUsage> gpus = {};
 };
 
 class UsageReader {
  public:
-  // `root` is put before /proc, for tests. Without NVML, Usage::gpus stays empty.
+  // For tests: `root` is put before the path /proc. If NVML is missing, Usage::gpus stays empty.
   explicit UsageReader(std::string root = "");
   ~UsageReader();
 
@@ -49,7 +49,7 @@ class UsageReader {
   double machine_busy_ = 0, machine_all_ = 0;  // ticks of /proc/stat at the last read
 };
 
-// Summarizes the readings of a run: the means of shares and cores, and the largest memory.
+// Summarizes the readings of a run: the means of the shares and of process_cores, and the largest memory use.
 class UsageSummary {
  public:
   void add(const Usage& u);
@@ -59,7 +59,7 @@ class UsageSummary {
   int64_t process_memory_peak_bytes() const { return memory_peak_; }
   // The mean of GpuUsage::busy_share over all GPUs and readings; -1 if no GPU reports it.
   double gpu_busy_share() const { return gpu_readings_ > 0 ? gpu_busy_ / gpu_readings_ : -1; }
-  // The largest sum of the used memory of all GPUs; -1 if there are no GPUs.
+  // The used memory of all GPUs together at the reading at which it was largest; -1 if there are no GPUs.
   int64_t gpu_memory_peak_bytes() const { return gpu_memory_peak_; }
 
  private:

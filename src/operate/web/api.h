@@ -1,5 +1,5 @@
-// The routes of hone ui below /api. Each class answers the requests of one route; several threads may call answer() at
-// the same time.
+// The routes of hone ui (hone's web pages) below /api. Each class answers the requests of one route; several threads
+// may call answer() at the same time.
 #pragma once
 
 #include <functional>
@@ -22,9 +22,9 @@
 namespace hone {
 
 struct ApiRequest {
-  std::vector<std::string> parts;            // path after /api/<route>, in parts: {"ID", "export"}
+  std::vector<std::string> parts;            // path after /api/<route>, split at '/'
   std::map<std::string, std::string> query;  // decoded keys and values of the query
-  // The value of a key of the query; `otherwise` if it is missing or "".
+  // The value of a key of the query; `otherwise` if the key is missing or its value is "".
   std::string get(const std::string& key, const std::string& otherwise = "") const;
   // The value of a key of the query if it is a whole number from 0 to `most`, else `otherwise`.
   int64_t number(const std::string& key, int64_t otherwise, int64_t most) const;
@@ -34,13 +34,13 @@ struct ApiRequest {
 // Parses and decodes "a=b&c=d"; nullopt if an escape is malformed, or a value has a NUL.
 std::optional<std::map<std::string, std::string>> parse_query(std::string_view query);
 
-// The answer with status 200 and browser_json(value).
+// An answer with status 200 whose body is browser_json(value).
 WebAnswer api_answer(const OrderedJson& value);
-// The answer with status 200 and one object: the members of `head`, then `rows` as the member "rows", written by
-// browser_rows_json(). `head` must have at least one member.
+// An answer with status 200 whose body is one object: the members of `head`, then a member "rows" that
+// browser_rows_json() writes from `rows`. `head` must have at least one member.
 WebAnswer api_rows_answer(const OrderedJson& head, const OrderedJson& rows);
-// The answer for an error, with its code, text, places and remedy. The status is 404 for things that do not exist
-// (H3112, H3135, H3167, H3503), else `status`.
+// The answer for an error, with the error's code, text, places and remedy. The status is 404 for things that do not
+// exist (H3112, H3135, H3167, H3503), else `status`.
 WebAnswer api_failure(const Error& error, int status = 500);
 
 // Answers these requests:
@@ -52,14 +52,14 @@ class RunsApi {
   RunsApi(std::string folder, RunDocumentOptions document)
       : folder_(std::move(folder)), document_(std::move(document)) {}
   WebAnswer answer(const ApiRequest& request);
-  // All runs below the folder, the newest first. If `joins_attempts`, the attempts of a run become one row
+  // All runs below the folder, the newest first. If `joins_attempts` is true, all attempts of one run are one row
   // (with_attempts()).
   Result<std::vector<RunRow>> rows(bool joins_attempts = false);
 
  private:
   struct Log {
     std::string head;   // the first bytes of the file: if they change, the file was replaced
-    int64_t bytes = 0;  // how many bytes of the file are in `rows`
+    int64_t bytes = 0;  // the number of bytes of the file that `rows` contains
     std::vector<RunRow> rows;
   };
   static Status read_more(Log& log, const std::string& name);
@@ -104,7 +104,7 @@ class ModelsApi {
   Result<std::string> source_of(const std::string& reference);
 
  private:
-  Result<Registry*> registry();  // opens it at the first call; H3131: its address cannot be used
+  Result<Registry*> registry();  // opened by the first call; H3131: bad address
   Result<WebAnswer> all(Registry& registry);
   Result<WebAnswer> one(Registry& registry, const std::string& name);
   Result<WebAnswer> compared(Registry& registry, const std::string& name,
@@ -125,7 +125,7 @@ class DataApi {
  public:
   DataApi(DataPlaces places, RunsApi& runs, ModelsApi& models)
       : places_(std::move(places)), runs_(runs), models_(models) {}
-  // `stops` returns true if nobody waits for the answer any longer; the work then ends early.
+  // `stops` returns true if nobody waits for the answer any longer. Then the work ends early.
   WebAnswer answer(const ApiRequest& request, const std::function<bool()>& stops);
 
  private:

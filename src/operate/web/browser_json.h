@@ -7,11 +7,11 @@
 
 namespace hone {
 
-// A value without secrets (base/core/redact.h), on one line. NaN and Infinity become texts, because browsers cannot
-// parse them as numbers.
+// A value as JSON on one line, without its secrets (base/core/redact.h). NaN and Infinity become texts, because
+// browsers cannot parse them as numbers.
 std::string browser_json(const OrderedJson& value);
-// Rows of data, on one line. Secrets are not removed: a column may have a name such as "token". NaN and Infinity become
-// texts.
+// Rows of data as JSON on one line. Secrets are not removed, because a column may have a name such as "token" that
+// looks like the name of a secret. NaN and Infinity become texts.
 std::string browser_rows_json(const OrderedJson& rows);
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// Images for the page Data of hone ui: the images of a folder as rows, and the bytes of one image. A folder of classes
-// has a folder of images for each class.
+// Images for the page "Data" of hone ui: the images of a folder as rows, and the bytes of one image. A "folder of
+// classes" has one subfolder with images for each class.
 #pragma once
 
 #include <functional>
@@ -11,9 +11,9 @@
 
 namespace hone {
 
-// The images [from, from + count) of a folder of classes, or of a folder of images, as rows: {"columns", "more",
-// "notes", "rows"}. "more" is true if there are further images. Error H2964: the folder has no images, or cannot be
-// read.
+// The images [from, from + count) of a folder of classes, or of a folder with images, as rows: {"columns", "more",
+// "notes", "rows"}. "more" is true if the folder has images after these. Error H2964: the folder has no images, or
+// cannot be read.
 Result<OrderedJson> image_folder_rows(const DataPlaces& places, const std::string& folder,
                                       int64_t from, int64_t count);
 
@@ -23,11 +23,10 @@ Result<OrderedJson> image_folder_rows(const DataPlaces& places, const std::strin
 std::optional<std::string> image_named_by(const DataPlaces& places, const std::string& file,
                                           const std::string& text);
 
-// An answer with status 200, the bytes of an image file and their Content-Type. Error H3502: the bytes are not an
-// image.
+// An answer with status 200, `bytes` as its body and their Content-Type. Error H3502: `bytes` are not an image file.
 Result<WebAnswer> image_answer(std::string bytes);
-// image_answer() for the file at a path in the folders. Errors: H3503 there is no such file in the folders; H3502 it is
-// not an image of at most 16 MiB.
+// image_answer() for the file at a path in the folders of `places`. Errors: H3503 the folders have no such file; H3502
+// the file is not an image of at most 16 MiB.
 Result<WebAnswer> image_file_answer(const DataPlaces& places, const std::string& path);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Finds the models whose tokenizers and configs the page Data of hone ui reads.
+// Finds the models whose tokenizers and configs the page "Data" of hone ui reads.
 #pragma once
 
 #include <string>
@@ -12,12 +12,12 @@ class ModelsApi;
 
 // A model on this machine.
 struct DataModel {
-  std::string path;         // its folder, which may have hone_task.json, or its GGUF file
+  std::string path;         // the model's folder (which may have hone_task.json) or GGUF file
   bool registered = false;  // true: it was found by the name of a registered model
 };
 
-// Finds a model by a path in the folders of `places`, or by the name of a registered model. Errors: H3502 it is not a
-// model on this machine; those of the registry.
+// Finds a model by `name`: a path in the folders of `places`, or the name of a registered model. Errors: H3502 there is
+// no such model on this machine; those of the registry.
 Result<DataModel> data_model(const DataPlaces& places, ModelsApi& models, const std::string& name);
 // The folder or GGUF file with the config: `model` itself, or the base model if `model` is an adapter. The base model
 // must be in the folders of `places` or in the hub's cache. The base model of a registered adapter may be anywhere on

@@ -1,5 +1,5 @@
-// Forwards requests of hone ui's page Playground to one inference server, and streams the answers back. So the browser
-// talks to hone ui only, and the server needs no CORS.
+// Forwards requests of hone ui's page "Playground" to one inference server, and streams the answers back. So the
+// browser sends requests only to hone ui, and the inference server needs no CORS.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@ namespace hone {
 
 class EndpointProxy {
  public:
-  // `url` is the server's address: http or https, host and port, and optionally a path that its routes begin with.
+  // `url` is the server's address: http or https, host and port, and optionally a path with which its routes begin.
   // `key` is sent as a bearer token; "": none. Error H3501: the address is malformed, or has a user name, a password,
   // a query or a fragment.
   static Result<EndpointProxy> make(const std::string& url, const std::string& key);

@@ -1,5 +1,5 @@
-// Finds the folders of images that hone ui can show as data. A folder of classes has a folder of images for each class.
-// To be fast, the functions decide from the first 20 names in a folder what kind of folder it is.
+// Finds the folders with images that hone ui can show as data. A "folder of classes" has one subfolder with images for
+// each class. To be fast, the functions look only at the first 20 names of a folder to decide which kind it is.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace hone {
 
-// Whether `folder` is a folder of classes: a folder directly in it has images.
+// Whether `folder` is a folder of classes: a direct subfolder has images.
 bool holds_classes(const std::string& folder);
-// {folder} if `folder` is a folder of classes or has images itself; else the paths of the folders of classes directly
-// in it.
+// {folder} if `folder` is a folder of classes or has images itself; else the paths of its direct subfolders that are
+// folders of classes.
 std::vector<std::string> image_folders_in(const std::string& folder);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// The files of the folder pages/, which are compiled into the program.
+// The files of the folder pages/ (the web pages of hone ui), which are compiled into the program.
 #pragma once
 
 #include <string_view>

@@ -31,7 +31,7 @@ class PagesTest : public testing::Test {
   void copy_golden(const std::string& golden, const std::string& name) {
     std::filesystem::copy(std::string(HONE_SOURCE_DIR) + "/tests/goldens/" + golden, at(name));
   }
-  // Writes the log of a run with these settings into below/<name>. Relative paths in the settings begin in below/.
+  // Writes the log of a run with these settings into below/<name>. Relative paths in the settings begin at below/.
   void put_run(const std::string& id, const std::string& name, const std::string& task,
                const OrderedJson& settings) {
     const OrderedJson run = {{"id", id},       {"name", name},          {"task", task},

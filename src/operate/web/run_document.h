@@ -1,5 +1,5 @@
-// Writes a run as one HTML file: the page of the run with its style, its scripts and the content of its log. The file
-// opens from a disk and sends no requests; its Content-Security-Policy forbids them.
+// Writes a run as one HTML file: the run's page of hone ui with its style, its scripts and the content of the run's
+// log. A browser can open the file from a disk. The file sends no requests; its Content-Security-Policy forbids them.
 #pragma once
 
 #include <functional>

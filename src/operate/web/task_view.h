@@ -1,5 +1,5 @@
-// Shows rows of a data file as a task gives them to its model: as tokens and labels. The task itself makes them, from a
-// copy of these rows alone.
+// Shows rows of a data file in the form in which a training task gives them to its model: as tokens and labels. The
+// task's own code makes the tokens and labels, from a copy of only these rows.
 //
 //   const auto view = HONE_TRY(TaskView::open("sft", {folder, folder}, settings_of_a_run, rule));
 //   const SeenRows seen = view->see(columns, rows, names);
@@ -17,15 +17,16 @@
 namespace hone {
 
 struct SeenRows {
-  // One element for each given row. nullopt: the task leaves the row out; `left_out` has the reason at the same index.
+  // One element for each given row; nullopt: the task leaves the row out, for the reason in `left_out` at the same
+  // index.
   std::vector<std::optional<SampleRow>> rows;
-  std::vector<std::string> left_out;  // one element for each given row; "": the row is not left out
+  std::vector<std::string> left_out;  // one reason for each given row; "": the row is not left out
   // The tokenizer of targets, if the rows have a source and a target.
   std::optional<Tokenizer> targets;
   std::vector<std::string> notes;  // sentences about the columns that the task reads
 };
 
-// Returns a setting's value with paths made absolute, or an Error if the value names a file that may not be shown.
+// Returns a setting's value with its paths made absolute, or an Error if the value names a file that may not be shown.
 using PathRule = std::function<Result<std::string>(const std::string& value)>;
 
 // The folders or GGUF files of a model and of its tokenizer. An adapter's tokenizer may differ from that of its base
@@ -36,17 +37,18 @@ struct ViewedModel {
 
 class TaskView {
  public:
-  // Opens the model without its weights. `settings` are the settings of a run, from which the view takes those that
-  // decide how rows are read and what they become; null: the defaults. Errors: H3502 there is no such task; those of
-  // `path`, of open_pretrained and of the settings.
+  // Opens the model without its weights. `settings` are the settings of a run; null: the defaults. The view uses only
+  // the settings that decide how rows are read and converted. Errors: H3502 there is no such task; those of `path`, of
+  // open_pretrained and of the settings.
   static Result<std::shared_ptr<const TaskView>> open(const std::string& task,
                                                       const ViewedModel& model,
                                                       const OrderedJson& settings,
                                                       const PathRule& path);
   const Tokenizer* tokenizer() const { return model_.tokenizer ? &*model_.tokenizer : nullptr; }
-  // Whether the label of each token is the next token, unless the row has labels.
+  // Whether the model learns to predict the next token: then a row without labels has the next token as the label of
+  // each token.
   bool learns_next_token() const { return model_.config.head == Head::causal_lm; }
-  // Shows rows. Several threads may call it at the same time. Rows larger than 256 KiB are left out.
+  // Converts rows. Several threads may call see() at the same time. Rows larger than 256 KiB are left out.
   SeenRows see(const std::vector<std::string>& columns, const std::vector<Row>& rows,
                const LabelNames& names) const;
 
@@ -58,7 +60,7 @@ class TaskView {
 
   std::string task_;
   Pretrained model_;
-  OrderedJson settings_;  // those that decide the rows
+  OrderedJson settings_;  // the settings that decide how rows are read and converted
 };
 
 // The options with which a run with these settings reads its files. Errors: those of encoding_of() and sample_by_of()

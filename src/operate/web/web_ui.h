@@ -15,12 +15,12 @@ namespace hone {
 
 struct WebUiOptions {
   HttpOptions http = {};
-  std::string folder = ".";                    // shows the runs, pipelines and data below it
+  std::string folder = ".";                    // with the runs, pipelines and data to show
   std::vector<std::string> data_folders = {};  // other folders whose data files may be shown
   std::string registry = {};                   // address for Registry::open
-  // Address of the inference server that the page Playground asks.
+  // Address of the inference server to which the page "Playground" sends requests.
   std::string endpoint_url = "http://127.0.0.1:8080";
-  std::string endpoint_key = {};  // access key of the endpoint, sent only to it; "": none
+  std::string endpoint_key = {};  // access key, sent only to the server at endpoint_url; "": none
   std::string version = {};       // version of hone
   ErrorPageText error_page = {};  // explains the errors of failed runs; null: no explanations
 };

@@ -9,8 +9,8 @@
 
 namespace hone {
 
-// Adds to `findings` the error H3144 if the evaluation does not compute `metric`, and a warning if it has fewer than 8
-// rows.
+// Adds to `findings` the error H3144 if the evaluation of `rows` does not compute `metric`, and a warning if it has
+// fewer than 8 rows.
 void check_policy(const Task& task, const RowsReport& rows, const std::string& metric,
                   Findings& findings);
 

@@ -1,6 +1,6 @@
-// A command of the program hone, such as hone train. A file <file>.cc of run/commands that defines `Command
-// command_<file>();` adds a command; the build collects them. The name of a command is that of its file with '-' for
-// '_', unless Command::name gives another one.
+// A command of the program hone, such as hone train. A file <file>.cc in run/commands that defines `Command
+// command_<file>();` adds a command; the build collects all of them. The name of a command is the name of its file with
+// '-' instead of '_', unless Command::name gives another one.
 //
 //   Result<int> run_words(const std::vector<std::string>& args) {
 //     WordsSettings settings;
@@ -31,9 +31,9 @@
 
 namespace hone {
 
-// Exit statuses that scripts may rely on.
-// kExitDone: success. kExitUserError: an Error. kExitUsage: an Error in the settings (H02xx). kExitBug: a mistake in
-// hone. kExitOutOfTime: --max_hours or --max_cost has stopped a training.
+// Exit statuses on which scripts may rely.
+// kExitDone: success. kExitUsage: an Error in the settings (H02xx). kExitUserError: any other Error. kExitBug: a
+// mistake in hone. kExitOutOfTime: --max_hours or --max_cost has stopped a training.
 inline constexpr int kExitDone = 0, kExitUserError = 1, kExitUsage = 2, kExitBug = 3,
                      kExitOutOfTime = 124;
 
@@ -61,10 +61,10 @@ std::vector<Command> all_command();
 // Runs another command, for commands that only rewrite its arguments. An unknown name is a Bug.
 Result<int> run_command_named(const std::string& name, const std::vector<std::string>& args);
 
-// If this is the only argument, a command prints its reference in Markdown.
+// A command with this as its only argument prints its reference in Markdown.
 inline constexpr const char* kMarkdownFlag = "--help-markdown";
 
-// If this is the first argument, a command fills asked_sheet() with its flags and does nothing else.
+// A command with this as its first argument fills asked_sheet() with its flags and does nothing else.
 inline constexpr const char* kSheetFlag = "--help-sheet";
 bool asks_for_sheet(const std::vector<std::string>& args);
 CommandSheet& asked_sheet();  // the sheet to fill; valid only while sheet_of() runs the command
@@ -72,15 +72,15 @@ CommandSheet& asked_sheet();  // the sheet to fill; valid only while sheet_of() 
 Result<CommandSheet> sheet_of(const Command& command);
 
 struct Parsed {
-  bool done = false;  // the arguments asked for help or the like, and it is printed: return 0
+  bool done = false;  // help or similar was requested and is printed: return 0
   ParseOutcome outcome;
 };
 // Calls schema.parse() with the environment of this process, and handles kMarkdownFlag, kSheetFlag, --help and
 // --dump-config: prints to standard output and sets Parsed::done. Notices go to the log. --help shows the common
-// settings, or those of a verb; --help all shows all.
+// settings, or, after a verb, the settings of the verb; --help all shows all settings.
 // `check` refuses mistakes that can be seen from the settings alone. It must not read files that earlier steps of a
-// pipeline write, because hone pipeline runs commands with --dump-config before the first step. Errors: those of
-// Schema::parse() and of `check`.
+// pipeline write, because hone pipeline runs the commands of all steps with --dump-config before the first step.
+// Errors: those of Schema::parse() and of `check`.
 Result<Parsed> parse_settings(Schema& schema, const std::vector<std::string>& args,
                               const std::function<Status()>& check = {});
 

@@ -1,5 +1,5 @@
-// The commands hone doctor --hosts and --links, which test and measure the connections between hosts before a run with
-// several ranks.
+// The commands hone doctor --hosts and hone doctor --links, which test and measure the connections between hosts before
+// a run with several ranks (processes that train together).
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@ namespace hone {
 struct LinkCheck {
   std::string engine = "gloo";  // the communication library to measure
   bool json = false;            // print JSON
-  // The address of this machine for the hosts; "": that of the network interface that leads to them.
+  // The address at which the hosts reach this machine; "": the address of the network interface that leads to them.
   std::string address = {};
   std::vector<std::string> ssh_words = {};  // further arguments for ssh
 };
 
-// Starts one rank on each host over ssh; the ranks measure their connections. `hosts` is the path of a hostfile, or
-// names separated by commas. Returns the exit status. Errors: H0003 the hostfile cannot be read, H3184 it cannot be
-// used, H3181 the ranks cannot be started, H3185 a host cannot take a rank.
+// Starts one rank on each host over ssh; the ranks measure their connections. `hosts` is the path of a hostfile, or the
+// names of hosts separated by commas. Returns the exit status. Errors: H0003 the hostfile cannot be read, H3184 it
+// cannot be used, H3181 the ranks cannot be started, H3185 a host cannot run a rank.
 Result<int> check_hosts(const std::string& hosts, const LinkCheck& how);
 
 // Measures the connections between the ranks of this run, which a launcher has started. Rank 0 prints them. Returns the

@@ -11,7 +11,7 @@ struct ErrorPage {
   std::string_view text;  // Markdown
 };
 const std::vector<ErrorPage>& error_pages();  // the build generates this function
-// The text of the page of a code; "" if there is no such error.
+// The text of the page about an error code; "" if there is no such error.
 std::string_view error_page(std::string_view code);
 
 }  // namespace hone

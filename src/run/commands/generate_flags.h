@@ -13,19 +13,19 @@ struct GenerateSettings {
 #include "base/settings/fields.inc"
 };
 
-// All values of a flag ("--stop_strings") that may be given several times. Commas are part of a value.
+// All values of a flag that may be given several times, such as "--stop_strings". Commas are part of a value.
 std::vector<std::string> texts_of(const std::vector<std::string>& args, std::string_view flag);
 
-// The model's generation config, changed by the flags. Sets `origin` to the source of the length limit for
-// tell_length(); "": neither the model nor a flag sets a limit. Errors: H2501 a flag has an impossible value, those
-// of apply_generation_json().
+// The model's generation config, changed by the flags. Sets `origin` to the source of the length limit, which
+// tell_length() logs; "": neither the model nor a flag sets a limit. Errors: H2501 a flag has an impossible value,
+// those of apply_generation_json().
 Result<GenerationConfig> generation_from(const GenerateSettings& s,
                                          const std::vector<std::string>& args,
                                          const Pretrained& model, std::span<const PromptRow> rows,
                                          std::string& origin);
 
-// Logs the largest length of the generated sequences and its source. `positions` is the number of positions of the
-// model.
+// Logs the length limit of the generated sequences and its source `origin`. `positions` is the model's number of
+// positions.
 void tell_length(const GenerateSettings& s, const GenerationConfig& c,
                  std::span<const Prompt> prompts, int64_t positions, std::string origin);
 // For a model with a chat template, logs that hone generate does not apply the template to prompts.

@@ -12,10 +12,11 @@ struct ShowSettings {
 #include "base/settings/fields.inc"
 };
 
-// Prints the program after its compiler passes, or up to the pass that the settings name. Errors: H3006 the program has
-// no such pass; those of compiling.
+// Prints the program after all compiler passes, or after the pass that the settings name. Errors: H3006 the program has
+// no such pass; those of the compilation.
 Status show_program(const ShowSettings& s, RunProgram p, const Backend& backend);
-// Finds the program of a run that the settings name. Error H3006, with the existing names, if there is none.
+// Finds the program with the name that the settings give, among the programs of a run. Error H3006 if there is none;
+// the error lists the names of the programs.
 Result<RunProgram> program_of_run(const ShowSettings& s, const TaskModel& m);
 // Runs the model on rows of the task, or on the token ids in a file, and writes the values of the tensors to a file.
 // Errors: H3007 the file of token ids cannot be used; those of trace_task() and of the store.

@@ -1,4 +1,5 @@
-// The settings of hone launch. The launchers of other programs (launcher.h) fill them from their own flags.
+// The settings of hone launch. The code that replaces launchers of other programs (launcher.h) fills them from the
+// flags of these launchers.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// Converts the flags of other programs' launchers that request ranks into settings of hone launch.
+// Converts flags of other programs' launchers, such as torchrun, to settings of hone launch. Only flags that request
+// ranks (processes that train together) are converted here.
 #pragma once
 
 #include <string>
@@ -15,9 +16,9 @@ struct RankFlag {
   std::string flag, meaning, value;
 };
 
-// The settings for the given flags. Flags for devices and threads set environment variables of this process. The file
-// `usual_hostfile` is the hostfile if it exists and no flag names another one; "": none. Error H3004 if a value cannot
-// be read or is not supported.
+// Returns the settings for the given flags. Flags for devices and threads set environment variables of this process. If
+// no flag names a hostfile, the file `usual_hostfile` is the hostfile if it exists; "": none. Error H3004 if a value
+// cannot be parsed or is not supported.
 Result<LaunchSettings> ranks_of_flags(const std::vector<RankFlag>& flags,
                                       const std::string& usual_hostfile = "");
 

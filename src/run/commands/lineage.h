@@ -1,4 +1,4 @@
-// Facts about a registered run for tables.
+// Returns facts about a registered run for tables.
 #pragma once
 
 #include <string>

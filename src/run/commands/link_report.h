@@ -15,9 +15,9 @@ namespace hone {
 // The measured speed of a communication library, such as gloo.
 struct EngineSpeed {
   std::string name = {};
-  std::string problem = {};  // the reason why it does not connect the ranks; "": it connects them
+  std::string problem = {};  // why the library does not connect the ranks; "": it does
   GroupSpeed rank0 = {};     // the measurement of rank 0
-  // bytes_per_s[r] is an array: the speed in bytes a second between rank r and each rank.
+  // bytes_per_s[r] is an array: the speed between rank r and each rank, in bytes per second.
   std::vector<Json> bytes_per_s = {};
 };
 
@@ -26,9 +26,10 @@ class LinkReport {
   LinkReport(std::vector<LinkSpeed> links, EngineSpeed engine);
   LinkReport(const LinkReport&) = delete;  // members point into the object
 
-  // "no connection: 0 a - 2 b" (rank and host) if two ranks have none; else the library's problem; "": no fault.
+  // "no connection: 0 a - 2 b" if rank 0 on host a and rank 2 on host b have no connection; else EngineSpeed::problem.
+  // "": no fault.
   std::string fault() const;
-  // The table and a summary, if possible at most `width` columns wide.
+  // The table and a summary, at most `width` columns wide if possible.
   std::string text(int width) const;
   OrderedJson json() const;
 
@@ -40,7 +41,7 @@ class LinkReport {
   EngineSpeed engine_;
   std::map<std::pair<int, int>, const LinkSpeed*> best_;  // the fastest link of each pair of ranks
   const LinkSpeed* slowest_ = nullptr;                    // the slowest link in best_
-  double median_ = 0;                                     // the median of best_, in bytes a second
+  double median_ = 0;                                     // median speed of best_, in bytes/s
 };
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// The columns of a table that show the metrics by which its rows (models, runs) are compared.
+// Makes the metric columns of a table of models or runs: the metrics by which the rows of the table are compared.
 #pragma once
 
 #include <string>
@@ -17,11 +17,11 @@ struct MetricColumns {
   // A note for the table: the meaning of the mark, and the reason why a column has no mark.
   std::string note = {};
 };
-// One column for each metric by which a row is compared, the most frequent metric first. The best value is marked if
-// all values were measured on the same data. If there are more than two metrics, there is one column `metric` with
-// name and value instead.
+// Makes one column for each metric by which a row is compared, the most frequent metric first. The best value of a
+// column is marked if all its values were measured on the same data. If there are more than two metrics, makes only one
+// column "metric", whose cells have the name and the value of the row's metric.
 MetricColumns metric_columns(const std::vector<MeasuredRow>& rows);
 
-std::string metric_text(double value);  // five digits; from 1e5 on a whole number
+std::string metric_text(double value);  // five significant digits; from 1e5 to 1e15 a whole number
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// The text of hone help metrics: the metrics of each task, by which models are compared.
+// The text of hone help metrics: for each task, the metrics by which models are compared.
 #pragma once
 
 #include <string>

@@ -5,7 +5,7 @@
 
 namespace hone {
 
-// `markdown` true: the page docs/models.md; false: the text for a terminal.
+// If `markdown` is true, returns the page docs/models.md, else the text for a terminal.
 std::string model_table(bool markdown);
 
 }  // namespace hone

@@ -1,4 +1,5 @@
-// The command hone models compare, which prints two versions side by side, the facts that decide between them first.
+// The command hone models compare, which prints two versions of models side by side. The facts that decide which one is
+// better come first.
 #pragma once
 
 #include <string>

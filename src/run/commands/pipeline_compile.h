@@ -9,9 +9,9 @@ namespace hone {
 std::vector<std::string> engine_choices();
 std::string engines_help();  // the help of --to: "engine: argo (Argo Workflows), ..."
 
-// Writes a compiled pipeline to the file `output`, as JSON if the name ends in .json, else as YAML; "": to standard
-// output. Logs CompiledPipeline::notes with the name of the engine. Returns the exit status. Errors: those of the
-// store.
+// Writes a compiled pipeline to the file `output`; "": to standard output. Writes JSON if the name of the file ends in
+// .json, else YAML. Logs CompiledPipeline::notes with the name of the engine. Returns the exit status. Errors: those of
+// the store.
 Result<int> write_compiled(const std::string& engine, const CompiledPipeline& c,
                            const std::string& output);
 

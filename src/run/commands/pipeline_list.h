@@ -1,4 +1,4 @@
-// The command hone pipeline list, which prints a row for each run of a pipeline, with the verdict about its model.
+// The command hone pipeline list, which prints a row for each pipeline run, with the verdict about the run's model.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace hone {
 
-// Prints the runs whose state is in `folder`. `is_named` true: the user named the folder; then it is Error H3167 if the
-// folder has no runs. Returns the exit status.
+// Prints the runs whose state is in `folder`. Returns the exit status. If `is_named` is true (the user named the
+// folder), a folder without runs is Error H3167.
 Result<int> list_pipeline_runs(const std::string& folder, bool is_named, const ShownRuns& how);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// The decision about the model of a pipeline's run, for the table of runs.
+// Finds the decision about the model of a pipeline's run, for the table of runs.
 #pragma once
 
 #include "operate/pipeline/state.h"
@@ -11,8 +11,8 @@ struct RunVerdict {
   std::optional<DecidingMetric> metric;  // the metric of the decision, with its value
   OrderedJson evaluated = {};            // facts about the evaluated rows, for rows_alike()
 };
-// Reads the decision from the results of the steps, whose folders are in `root`/<id of the run>. Without a verdict, the
-// metric is that of the run's policy, else that of its task.
+// Reads the decision from the results of the steps, whose folders are in `root`/<id of the run>. If no step has a
+// verdict, the metric is the one of the run's policy, else the one of its task.
 RunVerdict verdict_of(const std::string& root, const PipelineRunRow& run,
                       const std::vector<StepRow>& steps);
 

@@ -11,12 +11,12 @@
 
 namespace hone {
 
-// Error H2115 if the settings contradict each other or the task, such as --workers for a task without text; H3010 if
-// --slice_columns cannot be kept.
+// Checks the settings. Errors: H2115 they contradict each other or the task, such as --workers for a task that does not
+// train on plain text; H3010 the columns of --slice_columns cannot be stored with the output.
 Status check_output(const PrepareOnly& s, const ChosenTask& chosen);
 
-// Locks the output folder against other processes. Removes the former output if --overwrite_output_dir is set, and
-// incomplete files that a killed process left in the folders of `splits`.
+// Locks the output folder against other processes. Removes incomplete files that a killed process left in the folders
+// of `splits`. If --overwrite_output_dir is set, removes the earlier output too.
 Result<RunLock> lock_folder(const PrepareOnly& s, const std::string& folder,
                             const std::vector<PreparedFiles>& splits);
 

@@ -18,11 +18,11 @@ TableForm table_form(const Settings& s) {
   return {s.csv ? "csv" : s.format, s.wide};
 }
 
-// The cell for a time in the form of format_utc(), without the fraction of a second; "" for "".
+// The text of a cell for a time: `utc`, a result of format_utc(), without the fraction of a second; "" for "".
 std::string time_cell(const std::string& utc);
 
-// Prints the tables that have rows, separated by a blank line. For "text", logs which columns are left out, and the
-// notes of the tables.
+// Prints the tables that have rows, separated by blank lines. For the format "text", also logs which columns are left
+// out, and the notes of the tables.
 void print_tables(const std::vector<TextTable>& tables, const TableForm& form);
 void print_table(const TextTable& table, const TableForm& form);
 

@@ -6,7 +6,7 @@
 
 namespace hone {
 
-// `as_profile` true: runs hone profile; false: hone bench. Returns the exit status.
+// Runs hone profile if `as_profile` is true, else hone bench. Returns the exit status.
 Result<int> run_bench(const std::vector<std::string>& args, bool as_profile);
 
 }  // namespace hone

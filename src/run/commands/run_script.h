@@ -1,4 +1,4 @@
-// Runs hone train under the names of Transformers' example scripts, such as run_clm.py.
+// Runs hone train when it is called by the name of one of Transformers' example scripts, such as run_clm.py.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace hone {
 
-// Runs hone train with `args` and --task `task`, or --preset `task` if `flag` is "preset". `name` is the name of the
-// script, for help. Returns the exit status.
+// Runs hone train with `args` and --task `task`; if `flag` is "preset", with --preset `task`. `name` is the name of the
+// script, for its help. Returns the exit status.
 Result<int> run_script(const std::string& name, const std::string& task,
                        const std::vector<std::string>& args, const std::string& flag = "task");
 

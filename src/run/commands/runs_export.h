@@ -1,4 +1,4 @@
-// Finds the run that a verb of hone runs names, and the verbs export and tag.
+// Finds a run by the name in the arguments of hone runs, and implements the verbs `export` and `tag` of hone runs.
 #pragma once
 
 #include <string>
@@ -9,11 +9,12 @@
 
 namespace hone {
 
-// In the functions below, `run` is the name, the id or the folder of a run, and `folder` is where runs are looked for.
-// A Result<int> has the exit status. Errors of all: H3112 there is no such run, those of the store.
+// In the functions below, `run` is the name, the id or the folder of a run, and `folder` is the folder in which to
+// search for it. A Result<int> has the exit status. Errors of all functions: H3112 there is no such run, those of the
+// store.
 
-// The run that find_run() (operate/monitor/run_list.h) returns. If several runs have the name, it is the newest one,
-// and its id is logged.
+// Returns the run that find_run() (operate/monitor/run_list.h) finds. If several runs have the name, this is the newest
+// one, and its id is logged.
 Result<RunRow> found_run(const std::string& run, const std::string& folder);
 
 // Writes the run as one HTML file with the path `output`; "": a file named after the run.
@@ -23,7 +24,7 @@ Result<int> export_run(const std::string& run, const std::string& folder,
 Result<int> tag_run_by_name(const std::string& run, const std::string& folder,
                             const std::vector<std::string>& tags);
 
-// Prints the tags of the run, one a line.
+// Prints the tags of the run, one on each line.
 Result<int> print_tags(const std::string& run, const std::string& folder);
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// Reads a settings file before the schema of its settings is known, and refuses files of pipelines, which are not
-// settings files.
+// Reads a settings file before the schema of its settings is known. Refuses pipeline files, which users may confuse
+// with settings files.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ namespace hone {
 // (YAML) the text is malformed.
 Result<Json> settings_json(const std::string& text, const std::string& file);
 
-// Error H0206 if the settings file of `command` is a recipe or a pipeline with steps; the remedy names the command that
-// reads it. `file` "", and files that cannot be read or parsed, are accepted.
+// Error H0206 if `file`, the settings file of `command`, is a recipe or a pipeline with steps; the remedy names the
+// command that reads it. Accepts "" (no file), and files that cannot be read or parsed.
 Status check_is_settings(const std::string& command, const std::string& file);
 // Calls check_is_settings() and returns the text of the file. Errors: H0206 the file is a recipe or a pipeline; those
 // of read_file().

@@ -1,4 +1,4 @@
-// The steps of a pipeline's run with their results, for a table.
+// Makes texts for a table of the steps of a pipeline's run and their results.
 #pragma once
 
 #include <string>
@@ -16,10 +16,11 @@ class ShownSteps {
   // The steps in the order of the pipeline.
   const std::vector<StepRow>& rows() const { return rows_; }
 
-  // The text for a step: the message of its end, or its result; and the run from which the result was taken, if any.
+  // The text for a step: its message if it has one, else its result. If the result was taken from another run, the text
+  // ends with the name of this run.
   std::string result(const StepRow& step) const;
-  // result() in a short form: if a decision of another step skipped this step, the reason of that decision is left out,
-  // because the row of the other step has it.
+  // result() in a short form: if this step was skipped because of the decision of another step, the reason of the
+  // decision is left out, because the table row of the other step has it.
   std::string short_result(const StepRow& step) const;
 
  private:

@@ -9,8 +9,8 @@
 
 namespace hone {
 
-// A line for each fact of a step's result: losses, the metric with its confidence interval, findings of a check, the
-// verdict with its reason. `folder` has the step's files. Empty for commands of other programs.
+// One line for each fact of a step's result: losses, the metric with its confidence interval, findings of a check, the
+// verdict with its reason. `folder` has the step's files. Empty if the step's command is not a command of hone.
 std::vector<std::string> step_results(const Pipeline& pipeline, const PipelineStep& step,
                                       const StepRow& row, const std::string& folder);
 

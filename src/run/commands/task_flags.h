@@ -1,4 +1,4 @@
-// Shared handling of the settings of training, for commands with --task.
+// Functions for the settings of training, which all commands with --task share.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace hone {
 
-inline constexpr const char* kWhatToDo = "What to do";  // the group of --task, --do_train, ...
+inline constexpr const char* kWhatToDo = "What to do";  // title of the flags --task, --do_train
 
 // The values of --report_to: "none", the names of the reporters, and "all".
 std::vector<std::string> report_choices();

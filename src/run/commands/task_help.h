@@ -1,4 +1,4 @@
-// Help for the flags that only some tasks have, for commands with --task.
+// Makes the help about flags that only some tasks have, for commands with --task.
 #pragma once
 
 #include <string>
@@ -11,11 +11,13 @@ namespace hone {
 
 // The flag that names the task: "task", or "preset" for a preset.
 std::string flag_of(const Task& task);
-// `all` true: the flags of each task; false: how to see the flags of one task. `command` is such as "hone train".
+// If `all` is true, a list of the flags of each task; else the flags that all tasks share, and how to see the flags of
+// one task. `command` is the full name of the command, "hone train".
 std::string tasks_help(const std::string& command, const std::vector<Task>& tasks, bool all);
-// Adds the flags of each task to the sheet of a command, with FlagSheet::part.
+// Adds the flags of each task to the sheet of a command. FlagSheet::part names the task.
 void add_task_flags(const std::vector<Task>& tasks, CommandSheet& sheet);
-// The flags of each task as Markdown for hone train; for other commands, a reference to the page of hone train.
+// Markdown with the flags of each task if `command` is hone train; for other commands, a link to the page of hone
+// train.
 std::string tasks_markdown(const std::string& command, const std::vector<Task>& tasks);
 
 }  // namespace hone

@@ -6,11 +6,11 @@
 
 namespace hone {
 
-// The facts of the run that the settings request, with a new id and without secrets.
+// The facts of the run that the settings request, without secrets. The run gets a new id (new_run_id()).
 RunInfo info_of(const TaskSettings& s, const std::string& task, const Schema& schema);
 
-// Writes a run that failed before its start, because its ranks did not come together, to the log of its output folder.
-// Does nothing on ranks other than 0.
+// For a run that failed before its start because its ranks could not connect: writes the run and the error to the log
+// in its output folder. Does nothing on ranks other than 0.
 void record_refusal(const ChosenTask& chosen, const Error& error);
 
 }  // namespace hone

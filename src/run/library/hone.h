@@ -1,5 +1,5 @@
-/* libhone: a C interface to hone for programs in any language. It opens a model of hone or
- * Transformers, tokenises texts, and generates texts.
+/* libhone: a C interface to hone for programs in any language. It opens a model that hone or
+ * Transformers saved, tokenises texts, and generates texts.
  *
  *   hone_model *m = hone_open("finetuned", NULL);
  *   const char *prompts[] = {"Once upon a time", "The"};
@@ -8,12 +8,12 @@
  *   hone_batch_free(b);
  *   hone_close(m);
  *
- * Errors: a function that fails returns NULL or -1. Then hone_error() of the same thread has the
- * text of the error: its code, the message, the places and what to do. No function prints, throws
- * or ends the process.
+ * Errors: a function that fails returns NULL or -1. Then hone_error(), called on the same thread,
+ * returns the text of the error: its code, the message, the places and what to do. No function
+ * prints, throws or ends the process.
  * Threads: different models may be used at the same time. Calls of hone_generate and
- * hone_generate_text on one model wait for each other.
- * Text is UTF-8. hone_open allocates the memory of a model, its cache included.
+ * hone_generate_text on the same model run one after another.
+ * Text is UTF-8. hone_open allocates all memory of a model, including its KV cache.
  */
 #ifndef HONE_H
 #define HONE_H
@@ -45,36 +45,37 @@ HONE_API const char* hone_error(void);
 /* Opens a model: a folder, a .safetensors or .gguf file, or a name on the Hugging Face hub. Returns
  * NULL on failure. Close the model with hone_close. `options` is NULL or a JSON object with members:
  *   threads         threads of the CPU (default 0: OMP_NUM_THREADS, else one per core)
- *   batch_size      number of sequences held at once, beams included (default 8)
+ *   batch_size      limit for sequences that are generated at once, beams included (default 8)
  *   max_length      largest number of tokens of a sequence, prompt included (default 0: the largest
  *                   that the model supports, at most 2048)
- *   tokenizer_name  folder or hub name of the tokenizer, if not the model's own
+ *   tokenizer_name  folder or hub name of the tokenizer (default: the model's own tokenizer)
  *   model_revision, cache_dir, token   for models of the hub */
 HONE_API hone_model* hone_open(const char* name, const char* options);
 /* Frees a model. NULL is allowed. */
 HONE_API void hone_close(hone_model* model);
 
-/* Tokenises a text with the model's special tokens, as Transformers' tokenizer(text). Writes the
- * first `capacity` ids at most. Returns the number of ids of the whole text, which may be more;
- * -1 on failure. */
+/* Tokenises a text with the model's special tokens, like Transformers' tokenizer(text). Writes at
+ * most the first `capacity` ids. Returns the number of ids of the whole text, which may be larger
+ * than `capacity`; -1 on failure. */
 HONE_API int64_t hone_tokenize(hone_model* model, const char* text, int32_t* ids, int64_t capacity);
-/* Converts ids to text. Writes at most `capacity` bytes, including the closing 0. Returns the length
- * in bytes of the whole text without the closing 0, which may be more; -1 on failure. */
+/* Converts ids to text. Writes at most `capacity` bytes, including the terminating 0. Returns the
+ * length in bytes of the whole text without the terminating 0; it may be larger than `capacity`. -1
+ * on failure. */
 HONE_API int64_t hone_detokenize(hone_model* model, hone_tokens tokens, char* text,
                                  int64_t capacity);
 
 /* Continues `count` prompts, which may differ in length, as one batch. `settings` is NULL or a JSON
- * object with keys of generation_config.json and `seed`; they override the model's own settings.
- * Returns NULL on failure. Free the batch with hone_batch_free. */
+ * object whose keys are those of generation_config.json and "seed"; they override the model's own
+ * settings. Returns NULL on failure. Free the batch with hone_batch_free. */
 HONE_API hone_batch* hone_generate(hone_model* model, const hone_tokens* prompts, int64_t count,
                                    const char* settings);
 HONE_API hone_batch* hone_generate_text(hone_model* model, const char* const* prompts,
                                         int64_t count, const char* settings);
 /* The number of continuations: num_return_sequences for each prompt, in the order of the prompts. */
 HONE_API int64_t hone_batch_size(const hone_batch* batch);
-/* The new tokens, without the prompt, and the new text of continuation `index`. For an index outside
- * 0 to size - 1 there are no tokens, and the text is NULL. Without a tokenizer the text is "". The
- * results are valid until hone_batch_free. */
+/* The new tokens, without the prompt, and the new text of continuation `index`. If `index` is not in
+ * 0 to hone_batch_size - 1, there are no tokens, and the text is NULL. If the model has no tokenizer,
+ * the text is "". The results are valid until hone_batch_free. */
 HONE_API hone_tokens hone_batch_tokens(const hone_batch* batch, int64_t index);
 HONE_API const char* hone_batch_text(const hone_batch* batch, int64_t index);
 /* Frees a batch. NULL is allowed. */

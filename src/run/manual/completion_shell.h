@@ -12,7 +12,7 @@ std::string bash_completion(const std::vector<CommandSheet>& commands);
 std::string zsh_completion(const std::vector<CommandSheet>& commands);
 std::string fish_completion(const std::vector<CommandSheet>& commands);
 
-// The pattern "--a|--b" of a shell's `case`, with the flags for which is(flag) is true; "" if there is none.
+// The pattern "--a|--b" for a shell's `case`, with the flags for which is(flag) is true; "" if there is no such flag.
 template <class Is>
 std::string flag_pattern(const std::vector<const FlagSheet*>& flags, Is is) {
   std::string pattern;
@@ -21,9 +21,9 @@ std::string flag_pattern(const std::vector<const FlagSheet*>& flags, Is is) {
   return pattern;
 }
 
-// The branch for a command in the script's function _hone_value(). It sets the kind of each flag's value, its possible
-// words, and whether it is a list. `words` is a format for an assignment in the shell's language, "words='{}'"; {} is
-// replaced by the words, joined by blanks.
+// The branch for a command in the script's function _hone_value(). For each flag, the branch sets the kind of the
+// value, the possible values, and whether the value is a list. `words` is a format string for an assignment in the
+// shell's language, "words='{}'", in which the possible values, separated by blanks, replace {}.
 std::string value_cases(const CommandSheet& c, const std::string& words);
 
 }  // namespace hone

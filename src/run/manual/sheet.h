@@ -15,10 +15,10 @@ enum class FlagValue { kNone, kWords, kFile, kOther };
 
 struct FlagSheet {
   std::string name = {};   // "learning_rate"
-  std::string part = {};   // the condition for the flag, "With --task clm: ..."; "": none
+  std::string part = {};   // the condition for the flag to exist, "With --task clm: ..."; "": none
   std::string group = {};  // "Optimizer"
   std::string form = {};   // "--learning_rate NUMBER"
-  std::string text = {};   // meaning and default
+  std::string text = {};   // the flag's meaning and default
   std::string brief = {};  // the first clause of the meaning
   FlagValue value = FlagValue::kOther;
   bool list = false;                    // takes several values
@@ -29,20 +29,20 @@ struct FlagSheet {
 struct CommandSheet {
   std::string name = {}, summary = {};
   std::string group = {};    // the title of the command's group in the list of commands
-  bool own_page = true;      // false: only the page of hone mentions the command
+  bool own_page = true;      // false: no manual page; only the page of hone mentions the command
   std::string same_as = {};  // the command whose flags this one takes; "": its own flags
-  std::vector<std::string> positional = {};  // the settings that are arguments
-  // The possible values of the first argument, if it has some and is not a verb.
+  std::vector<std::string> positional = {};  // the settings that are arguments without a flag
+  // The possible values of the first argument, unless it is a verb or may have any value.
   std::vector<std::string> first_words = {};
   std::vector<Verb> verbs = {};
   std::vector<FlagSheet> flags = {};
 };
 
-// Adds the settings of a schema as flags with FlagSheet::part = `part`. If `part` is "", also sets arguments and verbs,
-// and adds the flags that every command has.
+// Adds the settings of a schema to the sheet as flags with FlagSheet::part = `part`. If `part` is "", also sets the
+// sheet's arguments and verbs, and adds the flags that every command has.
 void add_flags(CommandSheet& sheet, const Schema& schema, const std::string& part);
 
-// The flags that the verb uses, each name once. `verb` "": all flags. The pointers are valid as long as `sheet`.
+// The flags that the verb uses, each name once; all flags if `verb` is "". The pointers are valid as long as `sheet`.
 std::vector<const FlagSheet*> flags_of_verb(const CommandSheet& sheet, const std::string& verb);
 
 // The first clause of a text, cut to at most 70 bytes, for a line of a completion menu.

@@ -1,11 +1,11 @@
 // Finds credentials for AWS and S3-compatible object stores, and signs requests (Signature Version 4).
 //
-// The first of these sources counts, in the order of AWS's own tools:
+// The first of these sources that has credentials counts; the order is that of AWS's own tools:
 //   1. the variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, with AWS_SESSION_TOKEN if it is set
 //   2. the profile $AWS_PROFILE, or "default", in ~/.aws/credentials and ~/.aws/config (other files:
 //      AWS_SHARED_CREDENTIALS_FILE, AWS_CONFIG_FILE)
-//   3. the file AWS_WEB_IDENTITY_TOKEN_FILE with the role AWS_ROLE_ARN
-//   4. the server of a container in AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or _FULL_URI
+//   3. the token in the file AWS_WEB_IDENTITY_TOKEN_FILE, together with the role AWS_ROLE_ARN
+//   4. the credentials server of a container, at AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or _FULL_URI
 //   5. the metadata server of an EC2 machine (IMDSv2), unless AWS_EC2_METADATA_DISABLED is true
 #pragma once
 
@@ -27,7 +27,7 @@ class AwsCredentials {
  public:
   explicit AwsCredentials(HttpClient::Options http = {});
 
-  // Returns the keys. If the id is empty, there are no credentials: do not sign requests (public buckets work without).
+  // Returns the keys. If the id is empty, there are no credentials: do not sign requests (public buckets accept them).
   // Keys that expire are fetched again in their last five minutes; if that fails, the old keys are returned until they
   // expire. `renew` true: the server refused the last keys, so fetch others now. Errors: H0119 the credentials cannot
   // be used, H0107 a server of credentials cannot be reached.

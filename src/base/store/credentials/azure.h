@@ -7,7 +7,7 @@
 //   2. the shared access signature AZURE_STORAGE_SAS_TOKEN
 //   3. AZURE_TENANT_ID and AZURE_CLIENT_ID, with AZURE_FEDERATED_TOKEN_FILE (workload identity) or AZURE_CLIENT_SECRET
 //   4. the managed identity of the machine, from IDENTITY_ENDPOINT or the metadata server
-// If there is none, requests are not signed.
+// If no source has credentials, requests are not signed.
 #pragma once
 
 #include <memory>

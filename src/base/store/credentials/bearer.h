@@ -23,8 +23,8 @@ class BearerToken {
       : fetch_(std::move(fetch)), clock_(clock) {}
 
   // Returns the token. Fetches a new one first if there is none, if the old one equals `refused` (the token that a
-  // server has just refused), or if the old one expires soon: in less than four minutes, and more than half of its
-  // lifetime has passed. Errors: those of `fetch`.
+  // server has just refused), or if the old one expires in less than four minutes and more than half of its lifetime
+  // has passed. Errors: those of `fetch`.
   Result<std::string> get(const std::string& refused = "");
   // Returns the value for the header Authorization: "Bearer <token>". `refused` is the header's value that a server has
   // just refused, or "". Errors: those of `fetch`.

@@ -76,8 +76,8 @@ class Bucket {
   // Fills `out` with the bytes from `offset` on, of the version in `object`. Error H0117 if that version is gone.
   virtual Status read(const ObjectInfo& object, int64_t offset, std::span<std::byte> out) = 0;
   // Lists objects whose keys begin with `prefix`. If `folders` is true, keys with a further slash after `prefix` are
-  // grouped: ObjectPage::folders has their common part. `page` is ObjectPage::next of the page before; "": the first
-  // page. Returns at most `most` objects.
+  // grouped: ObjectPage::folders has their common part up to that slash. `page` is ObjectPage::next of the page before;
+  // "": the first page. Returns at most `most` objects.
   virtual Result<ObjectPage> list(const std::string& prefix, bool folders, const std::string& page,
                                   int most = 1000) = 0;
   // Writes an object in one request.
@@ -87,8 +87,9 @@ class Bucket {
   virtual Result<std::unique_ptr<Upload>> upload(const std::string& key,
                                                  const Condition& condition) = 0;
   // Deletes an object. `version` "": deletes the current version; Error H0101 if there is none. Other values come from
-  // stat(), list() or a write: only that version is deleted. It is not an Error if it is gone already; a newer version
-  // stays, with Error H0118. (An S3 server without conditional deletes may delete the newer version.)
+  // stat(), list() or a write: only that version is deleted. If the object has another version, that version stays, and
+  // the Error is H0118. If the object no longer exists, this is not an Error. (An S3 server without conditional deletes
+  // may delete the other version.)
   virtual Status remove(const std::string& key, const std::string& version = "") = 0;
   // Copies an object within the bucket. The server copies the bytes.
   virtual Status copy(const std::string& from, const std::string& to) = 0;

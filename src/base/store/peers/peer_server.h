@@ -7,8 +7,8 @@
 //
 // An "info" answer says whether the path is a file ("exists"; false for a folder), and its size. A "read" request asks
 // for the range ["at", "at" + "bytes") of the file. The range comes in several answers, in order; the body of each has
-// 1 byte to 1 MiB of it. An empty range has no answer. If a request fails, the next answer is a frame "failed": {"do":
-// "failed"} with the line of the error (base/core/error_report.h) as its body. Errors: H0102 the path leads out of the
+// 1 byte to 1 MiB of the range. An empty range has no answer. If a request fails, the next answer has the head {"do":
+// "failed"}, and the line of the error (base/core/error_report.h) as its body. Errors: H0102 the path leads out of the
 // folder, H0105 the range is not in the file or is longer than kPeerReadBytes, and those of the store.
 //
 // The server closes a connection that sends another kind of request or a wrong token, and a connection without a

@@ -1,5 +1,5 @@
 // A read-only Store of the files that another process serves with a PeerServer. Paths are relative to the folder that
-// it serves.
+// the server serves.
 //
 //   PeerStore there("host b", "10.0.0.2", 40123, token);
 //   HONE_TRY(copy_checkpoint("1-3-of-8/checkpoint-7", there, folder));
@@ -17,16 +17,16 @@ namespace hone {
 
 class PeerStore : public Store {
  public:
-  // `name` is the name of the other process for messages. The first call that needs the connection makes it.
+  // `name` is the name of the other process for messages. The first call that needs the connection opens it.
   PeerStore(std::string name, std::string address, int port, std::string token);
 
   // Makes a running read and all later reads fail with H0107. Any thread may call it.
   void stop() { stopped_ = true; }
 
   // Errors: H0101 there is no such file; H0107 the other process cannot be reached in three tries, or the connection
-  // was lost twice while one part (at most 64 MiB) of a file was read; and the errors that the other process has with
-  // the file. If the other process is suspended (SIGSTOP), a read waits until it continues, unless its host no longer
-  // answers.
+  // was lost twice while one part (at most 64 MiB) of a file was read; and the errors of the other process when it
+  // reads the file. If the other process is suspended (SIGSTOP), a read waits until it continues, unless its host no
+  // longer answers.
   Result<Info> info(const std::string& path) override;
   Result<std::unique_ptr<Reader>> open(const std::string& path) override;
   // The calls below fail with H0106.

@@ -23,8 +23,8 @@ Result<std::vector<TransferFile>> files_below(Store& store, const std::string& f
 // The Error H0106 with the names of keys that cannot be files.
 Error left_out(const std::string& folder, const std::vector<TransferFile>& not_files);
 
-// Returns true if two files are equal by size and checksum; false also if an object store has no checksum of an object
-// to compare. Errors: those of both stores.
+// Returns true if two files are equal by size and checksum. Also returns false if one of them is an object without a
+// checksum in its store. Errors: those of both stores.
 Result<bool> have_same_bytes(Store& store, const std::string& a, const std::string& b);
 
 using OnBytes = std::function<void(int64_t bytes)>;  // called with the size of each copied block

@@ -15,7 +15,8 @@ struct AttentionLaunch {
   AttentionDims dims;
   Attention arguments;
   int size;  // channels of a head that the kernels are compiled for: dims.size rounded up to 64 or 128
-  // Bytes from q to k and to v in a row of a fused q, which holds all three; 0 if q is not fused.
+  // Byte offsets of the keys and of the values in a row of a fused operand q, which holds queries, keys and values;
+  // 0 if q is not fused.
   int64_t k_at = 0, v_at = 0;
   bool is_random = false;  // has dropout
   AttentionKernels kernels = AttentionKernels::tiles;

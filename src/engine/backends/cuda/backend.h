@@ -17,12 +17,12 @@ namespace hone {
 
 struct CudaOptions {
   std::string name = "cuda";  // Backend::name()
-  // Backend for the nodes of the lane host_compute; null: programs have no such nodes.
+  // Backend that runs the nodes of the lane host_compute on the CPU; null: programs have no such nodes.
   std::shared_ptr<Backend> host = {};
   std::optional<cuda::Blas> blas = {};     // cuBLASLt; none: products use hone's own kernels
   std::optional<int64_t> blas_bytes = {};  // cuBLASLt's workspace; none: that of the device spec
   cuda::LoadNccl nccl = {};                // loads NCCL; none: only one rank is supported
-  // Folder that keeps the chosen algorithms of cuBLASLt products; "": they are not kept.
+  // Folder in which the algorithms chosen for cuBLASLt products are kept; "": they are not kept.
   std::string folder = {};
   // true: times the algorithms of a product and takes the fastest; false: takes cuBLASLt's first proposal.
   bool tune = false;
@@ -42,7 +42,8 @@ Result<std::unique_ptr<Backend>> make_cuda_backend(const cuda::Driver& driver, i
                                                    KernelModules modules,
                                                    const CudaOptions& options = {});
 
-// Returns Backend::choose() for a GPU that this machine need not have. It assumes that all libraries are installed.
+// Returns a function that answers like Backend::choose() of a GPU with this spec. This machine need not have the GPU.
+// The function assumes that all libraries are installed.
 std::function<Result<Choice>(const NodeView& n)> choose_as_gpu(const DeviceSpec& spec);
 
 }  // namespace hone

@@ -42,8 +42,8 @@ class CudaQueue : public Queue {
   CudaDevice& device() const { return device_; }
 
  private:
-  // Number of events, which marks use in turn. A wait for an old mark waits for a later mark of the same event, which
-  // is reached after the old one.
+  // Number of CUDA events. The marks that record() returns use the events in turn. A wait for an old mark may wait for
+  // a later mark of the same event; the later mark is reached after the old one.
   static constexpr uint64_t kEvents = 256;
   CUevent event_of(uint64_t mark) const { return events_[mark % kEvents]; }
   void copy_memory(void* to, const void* from, int64_t bytes);
@@ -69,8 +69,8 @@ class CudaQueue : public Queue {
 class CudaDevice : public Device {
  public:
   // Retains the primary context of GPU number `ordinal`. threads: size of pool(); 0: all that this process may use.
-  // has_host_lane: nodes may run on the CPU in parallel with the GPU's. Errors: H1342 the driver fails, H1344 the GPU
-  // is too old.
+  // has_host_lane: nodes may run on the CPU in parallel with nodes on the GPU. Errors: H1342 the driver fails, H1344
+  // the GPU is too old.
   static Result<std::unique_ptr<CudaDevice>> open(const Driver& driver, int ordinal, int threads,
                                                   bool has_host_lane);
   ~CudaDevice() override;
@@ -105,7 +105,7 @@ class CudaDevice : public Device {
   Status begin_capture(std::deque<DiskWork>& works);
   // Ends the recording. The caller destroys the graph. Error H1342: the work cannot be recorded as a graph.
   Result<CUgraph> end_capture();
-  // `works` of the recording under way; null: nothing is recorded.
+  // The argument `works` of begin_capture() while the work is recorded; null: nothing is recorded.
   std::deque<DiskWork>* captured() const { return captured_; }
 
   // Sets a function that check() calls first; null removes it. RankComm sets one that looks for failures of messages

@@ -1,4 +1,5 @@
-// Lines of `hone doctor` about NVIDIA GPUs: those that the driver lists, and whether kernels can be compiled for them.
+// Lines of `hone doctor` about NVIDIA GPUs: the GPUs that the driver lists, and whether kernels can be compiled for
+// them.
 #pragma once
 
 #include "base/core/probe.h"

@@ -17,8 +17,8 @@ bool joins_ranks(const NodeView& n);
 Choice gpu_rank_choice(const NodeView& n);
 // The name of the kernel that adds the ranks' parts; "": the collective adds nothing.
 std::string rank_sum_kernel(const NodeView& n);
-// Makes the kernel of a collective. comm: null for one rank. sum: the loaded kernel of rank_sum_kernel(), null for "".
-// `comm` and `sum` must outlive the result.
+// Makes the kernel of a collective. comm: null for one rank. sum: the loaded kernel of rank_sum_kernel(); null if that
+// name is "". `comm` and `sum` must outlive the result.
 Kernel gpu_rank_kernel(const NodeView& n, CudaDevice& device, RankComm* comm, CUfunction sum);
 
 }  // namespace hone::cuda

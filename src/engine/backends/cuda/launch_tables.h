@@ -20,9 +20,9 @@ struct LaunchOptions {
   bool library = false;       // use cuBLASLt for the products that it supports
   int64_t library_bytes = 0;  // workspace that cuBLASLt may use
   bool tensor_cores = false;  // use tensor cores (sm_80 and later)
-  bool warp_groups = false;   // use products by four warps together (wgmma of sm_90a)
-  // Multiply by the derivative of gelu in a cuBLASLt epilogue. Before Hopper this is slower than a product and a kernel
-  // after it (llm.c too fuses them on Hopper alone).
+  bool warp_groups = false;   // four warps multiply together (wgmma of sm_90a)
+  // Multiply by the derivative of gelu in a cuBLASLt epilogue. Before Hopper the epilogue is slower than a separate
+  // kernel after the product (llm.c also fuses the two on Hopper only).
   bool slopes = false;
 };
 
@@ -65,7 +65,7 @@ Error no_kernel(const NodeView& n, std::string_view why);
 // Row-major strides, in elements.
 std::vector<int64_t> strides_of(const Shape& shape);
 
-// The number of an activation such as "relu" in kernels/activations.cuh; kNoActivation: there is no such kind.
+// The number of an activation such as "relu" in kernels/activations.cuh; kNoActivation: no activation has this name.
 int activation_index(std::string_view kind);
 
 // A matrix product z = act(x y + bias) + onto, with x [m,k] (trans_x: [k,m]), y [k,n] (trans_y: [n,k]) and z [m,n].
@@ -91,7 +91,7 @@ struct ProductArguments {
 // Adds the launches of an activation's gradient. The activation is the attribute `kind` of the node. x: its input. dy:
 // the gradient of its result. Result 0 of the node is the gradient of x. x, dy and result 0 have the same type; result
 // 0 may be written over dy. With the attributes `sums` and `remade` the launches also make the node's further results.
-// Partial sums are at the beginning of the workspace. False: there is no kernel, and nothing was added.
+// Partial sums are at the beginning of the workspace. Returns false if there is no kernel; nothing is added then.
 bool add_activation_grad(Launches& all, const NodeView& n, const LaunchArgument& x,
                          const LaunchArgument& dy);
 // Splits a cuBLASLt product with gelu into a product and a kernel that computes the gelu.
@@ -113,7 +113,7 @@ Launch cast_launch(DType from, DType to, const LaunchArgument& in, const LaunchA
 Launch pad_launch(DType from, DType to, const LaunchArgument& in, const LaunchArgument& out,
                   int64_t rows, int64_t columns, int64_t out_rows, int64_t step);
 
-// The launches of a linear with at most kMostFewRows rows, which read the weight as it is stored. kDeclined (H1401):
+// The launches of a product with at most kMostFewRows rows; they read the weight as it is stored. kDeclined (H1401):
 // there is no such kernel.
 Result<Launches> few_rows(const NodeView& n);
 // Dequantizes the weight of a node with attribute `scheme` into a matrix of `type` (f32 or bf16) at `to`. kDeclined:

@@ -6,8 +6,8 @@
 
 namespace hone::cuda {
 
-// The mean seconds of one run of the product. It allocates operands for itself and frees them, so it must run before a
-// session takes the GPU's memory. Errors: H1321 not enough memory, H1342 cuBLASLt fails.
+// Returns the mean time of one run of the product, in seconds. It allocates and frees operands of its own, so call it
+// before a session takes the GPU's memory. Errors: H1321 not enough memory, H1342 cuBLASLt fails.
 Result<double> product_seconds(CudaDevice& device, const LtProduct& product);
 
 }  // namespace hone::cuda

@@ -26,8 +26,8 @@ class RankComm {
                                                    Group& group);
   ~RankComm();
 
-  // Puts messages between the GPUs' memory into the queue and returns at once. Messages of 0 bytes are skipped. The
-  // device keeps a failure (Device::keep_failure).
+  // Puts messages into the queue and returns at once. The messages' bytes are in GPU memory. Messages of 0 bytes are
+  // skipped. The device keeps a failure (Device::keep_failure).
   void exchange(std::span<const Send> sends, std::span<const Receive> receives, CudaQueue& queue);
   // Looks for failures of the messages under way and of the group. On a failure, the device keeps the first one, and
   // messages that wait for a rank are ended. Any thread may call it.

@@ -16,12 +16,12 @@ struct UpdatedPart {
 // Collects the tensors of one launch. The node must outlive the object.
 class UpdateTensors {
  public:
-  // Sets the types of weights and gradients to those of `first`. add() must still be called for it.
+  // Sets the types of weights and gradients to those of `first`. add() must still be called for `first`.
   UpdateTensors(const NodeView& n, const UpdatedPart& first, const Update& rule);
   // Whether fewer than kMostUpdated tensors were added, and the part's types are those of `first`.
   bool takes(const UpdatedPart& part) const;
-  // Adds a tensor. takes() must be true for it. u: the settings of this tensor's update. lists[s]: the number of the
-  // list of states of the node from which the kernel's states[s] comes; -1: states[s] is null.
+  // Adds a tensor. takes() must be true for it. u: the settings of this tensor's update. The kernel's states[s] is this
+  // tensor's entry in list number lists[s] of the node's states; -1: states[s] is null.
   void add(const UpdatedPart& part, const Update& u, const std::array<int, 3>& lists);
 
   // The struct Updates as an argument of the kernel; its addresses are filled in when the kernel starts.
@@ -40,7 +40,8 @@ class UpdateTensors {
   std::vector<LaunchArgument::Address> addresses_;
 };
 
-// Computes beta1^step and beta2^step in f64 for later launches, as the first kPowerBytes of the workspace.
+// Computes beta1^step and beta2^step in f64, and writes them to the first kPowerBytes of the workspace for later
+// launches.
 constexpr int64_t kPowerBytes = 2 * sizeof(double);
 Launch powers_launch(const NodeView& n);
 

@@ -1,12 +1,12 @@
 // The backend that computes nothing. It stands for another backend: it accepts the same nodes and
-// asks for the same scratch memory, so a run can be planned on a machine that is too small for it.
+// asks for the same scratch memory, so a machine can plan a run that it is too small to execute.
 #pragma once
 
 #include "engine/device/backend.h"
 
 namespace hone {
 
-// Backend::choose() for a device that this machine need not have.
+// Backend::choose() of a device; this machine need not have the device.
 using Chooser = std::function<Result<Choice>(const NodeView& n)>;
 // Backend::join() for this kind of device; null: no nodes are joined.
 using Joiner = bool (*)(Program& p);

@@ -12,9 +12,9 @@ struct HostAddress {
   bool is_v6 = false;
 };
 
-// The addresses of all interfaces that are up. `towards` is the name or address of another host ("": unknown): the
-// address from which packets to that host leave comes first. Loopback addresses come last. Link-local addresses
-// (fe80:) are left out.
+// The addresses of all interfaces that are up. `towards` is the name or address of another host; "": unknown. The
+// source address of packets to that host comes first. Loopback addresses come last. Link-local addresses (fe80:) are
+// left out.
 std::vector<HostAddress> host_addresses(const std::string& towards);
 // Whether it is a loopback address (127.x.y.z or ::1), which only processes of this host reach.
 bool is_own_host(const HostAddress& address);

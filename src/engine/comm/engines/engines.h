@@ -28,7 +28,7 @@ struct CommOptions {
 struct CommEngine {
   std::string name;     // "gloo"
   std::string about;    // one line for help
-  std::string package;  // the system package that the engine needs, for a remedy
+  std::string package;  // the system package that the engine needs, for error texts
   // Checks that the engine can be used. H1501: it is missing in this build or on this machine.
   std::function<Status()> loads;
   // Makes a group; see make_group().
@@ -39,9 +39,9 @@ std::string comm_engine_names();            // "gloo, mpi"
 
 // Connects all ranks of the world as a group. Every rank must call it with the same engine and the same options.name. A
 // world of one rank gets single_group(), and the engine is not loaded. `keys` is how ranks find each other; it must
-// outlive the group. The group keeps waiting for a key in it: if this wait ends with an error other than H0126 (nobody
-// set the key in time), a rank has failed, and the group is stopped. H1501: there is no such engine, or it does not
-// load. H1505: ranks cannot reach each other. Also errors of `keys`.
+// outlive the group. The group keeps waiting for a key in `keys`: if this wait ends with an error other than H0126
+// (nobody set the key in time), a rank has failed, and the group is stopped. H1501: there is no such engine, or it does
+// not load. H1505: ranks cannot reach each other. Also errors of `keys`.
 Result<std::unique_ptr<Group>> make_group(const std::string& engine, const World& world,
                                           KeyValues& keys, const CommOptions& options = {});
 

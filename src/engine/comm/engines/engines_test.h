@@ -1,4 +1,4 @@
-// Test support: groups of an engine, with ranks that are threads of the test's process or processes of their own.
+// Test support: groups of an engine. Ranks are threads of the test's process, or processes of their own.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ inline Status engine_loads(std::string_view name) {
   return Error(err::kCommEngine, fmt::format("there is no engine {}", name));
 }
 
-// A world of `ranks` ranks on one host; `hosts`: each rank is on a host of its own.
+// A world of `ranks` ranks: all on one host, or each on a host of its own if `hosts` is true.
 inline World test_world(int rank, int ranks, bool hosts = false) {
   World w;
   w.rank = rank;
@@ -133,7 +133,7 @@ class Processes {
     spec.command.emplace_back("--gtest_filter=RankOfAProcess.Runs");
     spec.command.emplace_back("--gtest_brief=1");
     if (engine == "mpi")
-      spec.environment["ASAN_OPTIONS"] = "detect_leaks=0";  // MPI never frees some
+      spec.environment["ASAN_OPTIONS"] = "detect_leaks=0";  // MPI never frees some memory
     if (world)
       for (const auto& [name, value] : world_variables(*world)) spec.environment[name] = value;
     return spawn(spec).value().pid;

@@ -17,7 +17,8 @@ struct LinkModule {
 Result<StartLink> load_link(const LinkModule& module);
 
 // Connects this rank to all others through the module. `address` is an address of this host that the other ranks reach.
-// H1501: as of load_link(). H1505: ranks cannot connect. Also errors of `keys`. make_group() has the contract.
+// H1501: as of load_link(). H1505: ranks cannot connect. Also errors of `keys`. make_group() has the rest of the
+// contract.
 Result<std::unique_ptr<Group>> make_link_group(const LinkModule& module, const std::string& address,
                                                const World& world, KeyValues& keys,
                                                const CommOptions& options);

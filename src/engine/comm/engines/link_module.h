@@ -1,6 +1,6 @@
 // The interface between hone and its modules libhone_gloo.so and libhone_mpi.so. Only the modules link with the
 // libraries Gloo and Open MPI. A module is a shared library that is loaded when ranks first connect, so hone
-// runs without it.
+// starts without these libraries.
 #pragma once
 
 #include <memory>
@@ -48,8 +48,8 @@ struct LinkRequest {
   Clock* clock = nullptr;
 };
 // The function that a module exports, as "hone_gloo_link" or "hone_mpi_link". It connects the ranks and returns a new
-// object that the caller owns. Returns null and sets the error if `version` is not kLinkModuleVersion of the module, or
-// a rank cannot be connected.
+// object that the caller owns. Returns null and sets the error if `version` differs from the module's
+// kLinkModuleVersion, or a rank cannot be connected.
 using StartLink = Link* (*)(int version, const LinkRequest&, LinkKeys&, std::string& error);
 
 }  // namespace hone

@@ -12,10 +12,10 @@ namespace hone {
 //   all ranks are on one host   127.0.0.1
 //   otherwise                   the first address that all other ranks reach
 // For the last case, each rank opens connections to all addresses of all other ranks (reach_probe.h). So the bridge of
-// a container, or an interface to another network, is not chosen. IPv6 is used only if some rank has no such IPv4
-// address, and then by all ranks. H1501: this host has no interface or address options.interface. H1505: a rank has no
-// address that all other ranks reach, a rank runs another version of hone, or this host cannot listen. Also errors of
-// `keys`.
+// a container, or an interface to another network, is not chosen. If each rank has an IPv4 address that all other ranks
+// reach, all ranks use IPv4; else all use IPv6. H1501: this host has no interface or address options.interface. H1505:
+// a rank has no address that all other ranks reach, a rank runs another version of hone, or this host cannot listen.
+// Also errors of `keys`.
 Result<std::string> reachable_address(const World& world, KeyValues& keys,
                                       const CommOptions& options);
 

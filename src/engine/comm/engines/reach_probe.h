@@ -1,5 +1,5 @@
-// Finds the addresses of other hosts that this host reaches, by TCP connections. A probe sends a secret and 64 KiB, and
-// must receive 64 KiB; so a path that loses large packets is not counted as reachable.
+// Finds out, by TCP connections, which addresses of other hosts this host reaches. A probe sends a secret and 64 KiB,
+// and must receive 64 KiB; so a path that loses large packets is not counted as reachable.
 #pragma once
 
 #include <memory>
@@ -18,8 +18,8 @@ class ReachServer {
   static Result<std::unique_ptr<ReachServer>> start();
   ~ReachServer();
   int port() const { return port_; }
-  // A secret that a probe must send. A server of another host that has the same address has another token, so
-  // it does not answer.
+  // A secret that a probe must send. If two hosts have the same address, a probe that arrives at the wrong host is not
+  // answered, because that server has another token.
   const std::string& token() const { return token_; }
 
  private:

@@ -1,6 +1,6 @@
 // Presents a GGUF file as a Hugging Face checkpoint: with the tensor names, the orientation of matrices and the config
-// that Transformers gives it when it loads such a file. Works for the model types that declare a layout
-// (learn/models/gguf_layout.h). Also has the conversions between both sides' names and orders of rows.
+// that Transformers produces when it loads a GGUF file. Works for the model types that declare a layout
+// (learn/models/gguf_layout.h). Also converts names and orders of rows between GGUF and Transformers.
 //
 // In this file "the file" is the GGUF file, "a weight" is a tensor of Transformers. `layout` is the layout of the
 // model's type, `hf_name` the name of a weight, `ggml_name` the name of a tensor in the file.
@@ -20,7 +20,7 @@ namespace hone {
 
 // The weights in a GGUF file. A quantized tensor can be read as any float type, bit-equal to ggml's dequantization. A
 // matrix can also be read as its blocks (TensorInfo::blocks), with its rows in Transformers' order. H2208: the file is
-// damaged. H2209: hone does not support its architecture, an element format or a tensor. H2201: the file holds only a
+// damaged. H2209: hone does not support the architecture, an element format or a tensor. H2201: the file holds only a
 // vocabulary. Reading a tensor as integers is H2206.
 Result<std::unique_ptr<WeightSource>> open_gguf_weights(const std::string& path);
 Result<std::unique_ptr<WeightSource>> open_gguf_weights(std::unique_ptr<ByteFile> file);
@@ -46,7 +46,7 @@ const GgufPart* part_of_file(const GgufLayout& layout, const std::string& ggml_n
 // The entries of GgufLayout::parts for a weight, in the order of their parts; empty: it has none.
 std::vector<const GgufPart*> parts_of_weight(const GgufLayout& layout, const std::string& hf_name);
 // The name of the weight to which the tensor "blk.3.ffn_up_exps.weight" belongs: "model.layers.3.mlp.experts.up".
-// `part`: its part_of_file().
+// `part`: the tensor's part_of_file().
 std::string hf_part_name(const GgufLayout& layout, const GgufPart& part,
                          const std::string& ggml_name);
 // The name of the tensor that holds `part` of a weight: the reverse. `part`: one of parts_of_weight().
@@ -57,11 +57,11 @@ std::string ggml_part_name(const GgufLayout& layout, const GgufPart& part,
 // heads of the model. Empty: the model has no such weights.
 struct GgufHeads;
 std::vector<GgufRun> runs_of_state(const GgufHeads& of);
-// The number of rows in these runs. of_gates: counts only the rows in the tensor of gates (true) or only those in the
-// other tensor (false); none: counts all rows.
+// The number of rows in these runs. of_gates: true: counts only the rows in the tensor of gates; false: only the rows
+// in the other tensor; none: counts all rows.
 int64_t rows_of_runs(const std::vector<GgufRun>& runs, std::optional<bool> of_gates = {});
 // The entry of GgufLayout::state_rows for `name`, and the number of its layer; nullptr: there is none. `of_file`:
-// `name` is that of a tensor of the file; false: of a weight.
+// true: `name` is the name of a tensor of the file; false: of a weight.
 std::pair<const GgufStateRows*, int64_t> state_rows_in(const GgufLayout& layout,
                                                        const std::string& name, bool of_file);
 
@@ -69,9 +69,9 @@ std::pair<const GgufStateRows*, int64_t> state_rows_in(const GgufLayout& layout,
 std::pair<const GgufList*, int64_t> list_of_weight(const GgufLayout& layout,
                                                    const std::string& hf_name);
 
-// Numbers of heads. queries: attention heads. keys: key/value heads. The members below are for layers with a state
-// (linear attention). state_values: heads of the values. state_keys: heads of the keys. state_rows: the rows of all
-// queries and keys of a layer together.
+// Numbers of heads. queries: attention heads. keys: key/value heads. The other members are for layers with a recurrent
+// state (linear attention). state_values: heads of the values. state_keys: heads of the keys. state_rows: the rows of
+// all queries and keys of a layer together.
 struct GgufHeads {
   int64_t queries = 0, keys = 0;
   int64_t state_values = 0, state_keys = 0, state_rows = 0;
@@ -105,7 +105,7 @@ struct GgufRowOrder {
 // The order of a weight's rows. `rows`: their number.
 GgufRowOrder row_order(const GgufLayout& layout, const std::string& hf_name, int64_t rows,
                        const GgufHeads& of);
-// The order of a weight's columns, with columns in the place of rows.
+// As row_order(), for the columns of a weight instead of its rows.
 GgufRowOrder column_order(const GgufLayout& layout, const std::string& hf_name, int64_t columns,
                           const GgufHeads& of);
 // Whether the file has -exp(w) for each element w of the weight.
@@ -118,18 +118,18 @@ bool is_plus_one(const GgufLayout& layout, const std::string& hf_name);
 // The index of the weight's axis of size 1 that the file's tensor does not have; -1: none.
 int64_t left_out_axis(const GgufLayout& layout, const std::string& hf_name);
 
-// Tensors with divisors of the rotary frequencies. kRopeFreqs: those of Llama 3. kShortFactors, kLongFactors: those of
-// longrope, for short texts and for long ones.
+// Names of tensors with divisors of the rotary frequencies. kRopeFreqs: for Llama 3. kShortFactors, kLongFactors: for
+// longrope with short texts and with long texts.
 inline constexpr const char* kRopeFreqs = "rope_freqs.weight";
 inline constexpr const char* kShortFactors = "rope_factors_short.weight";
 inline constexpr const char* kLongFactors = "rope_factors_long.weight";
-bool is_of_rotation(const std::string& ggml_name);  // whether it is one of these
+bool is_of_rotation(const std::string& ggml_name);  // whether the name is one of these three
 // The divisor in rope_freqs of channels that are not rotated (GgufLayout::turns_by_factors).
 inline constexpr float kNeverTurns = 1e30f;
 
 // For a head that classifies sequences. kClassifierOutput: the tensor of its last matrix. kOutputLabels: the key of
-// its labels, after the architecture's name and a dot. kClassifierKeys: a key of hone's own, with a JSON object of
-// those config.json keys in kKeysOfClassifiers that the model has; llama.cpp has no keys for them.
+// its labels, after the architecture's name and a dot. kClassifierKeys: hone's own key, because llama.cpp has no keys
+// for these values. Its value is a JSON object with the keys of kKeysOfClassifiers that the model's config.json has.
 inline constexpr const char *kClassifierOutput = "cls.output.weight",
                             *kOutputLabels = "classifier.output_labels",
                             *kClassifierKeys = "hone.classifier";

@@ -45,7 +45,7 @@ struct DcpMetadata {
 
 // Parses the contents of .metadata. `name`: the file, for messages. Checks that chunks are within their tensor, not
 // that they cover each element once. H2214: an entry is missing or impossible. H2215: chunks are compressed, or hone
-// does not have the element type. H2703: an object of a class that does not belong into this file. H2701 to H2704: see
+// does not have the element type. H2703: an object of a class that does not belong in this file. H2701 to H2704: see
 // Pickle::read.
 Result<DcpMetadata> read_dcp_metadata(std::string_view bytes, const std::string& name);
 

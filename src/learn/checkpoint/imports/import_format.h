@@ -19,8 +19,8 @@ namespace hone {
 
 // A weight that the optimizer's state dict identifies by a number, not by a name.
 struct NumberedState {
-  std::string key;  // its states have the names "<state>.<key>", "exp_avg.0"; "": it has no states
-  std::optional<Shape> shape;  // of its states; nullopt: it has none, or they have several shapes
+  std::string key;  // the weight's states are named "<state>.<key>": "exp_avg.0"; "": it has no states
+  std::optional<Shape> shape;  // of the weight's states; nullopt: no states, or several shapes
 };
 
 struct ImportedRun {

@@ -12,8 +12,8 @@
 namespace hone {
 
 // Divides a fuzzer's input into two files. The first four bytes are the size of the first file, which follows them; the
-// remaining bytes are the second file. If the input is shorter than this size, the first file is all of the rest.
-// nullopt: the input has fewer than four bytes.
+// remaining bytes are the second file. If fewer bytes follow than this size, all of them are the first file, and the
+// second file is empty. nullopt: the input has fewer than four bytes.
 inline std::optional<std::pair<std::string_view, std::string_view>> two_files(const uint8_t* data,
                                                                               size_t size) {
   uint32_t first = 0;

@@ -30,7 +30,7 @@ class LazyTensors final : public WeightSource {
   std::vector<Open> opens_;  // opens_[i] belongs to tensors_[i]
 };
 
-// The bytes [offset, offset + bytes) of a file as a file of its own. `file` must have all of them.
+// Presents the bytes [offset, offset + bytes) of `file` as a whole file. `file` must have all these bytes.
 std::unique_ptr<ByteFile> part_of_file(std::unique_ptr<ByteFile> file, int64_t offset,
                                        int64_t bytes);
 // Opens a file of torch.save that holds one tensor, or a dict with the tensor under `key`. The source has this tensor

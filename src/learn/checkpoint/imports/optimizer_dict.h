@@ -26,8 +26,8 @@ std::optional<double> number_of(const PickleValue& v);
 class UpdateCount {
  public:
   explicit UpdateCount(std::string path) : path_(std::move(path)) {}  // the file, for messages
-  // Adds the count of one weight. H2215: it differs from that of the weights before. H2214: it is not a whole number
-  // of updates.
+  // Adds the count of one weight. H2215: the count differs from that of the weights before. H2214: it is not a whole
+  // number of updates.
   Status add(double updates, const std::string& weight);
   // Adds the count of one weight, which is the only element of the tensor `tensor` of `source`. Errors: those above,
   // and those of reading the tensor.
@@ -56,13 +56,13 @@ std::optional<std::vector<std::vector<std::string>>> names_in_groups(
 struct OptimizerDict {
   std::vector<std::string> tensors;  // their names in the file: "<state>.<weight>"
   Json arguments = Json::object();   // see add_argument()
-  int64_t updates = 0;               // that the optimizer has made of each weight
-  std::vector<std::vector<NumberedState>> numbered = {};  // ImportedRun::numbered; empty: by names
+  int64_t updates = 0;               // how often the optimizer has updated each weight
+  std::vector<std::vector<NumberedState>> numbered = {};  // ImportedRun::numbered; empty: names
 };
-// Takes the states of `optimizer`, a state dict in the tree of `file`. It may identify weights by name, by number with
-// names in "param_names", or by number alone; then names_in_groups() finds the names in `weights`. H2214: the dict has
-// another form. H2215: the names of numbered weights cannot be found, or the optimizer has not updated all weights
-// equally often.
+// Takes the states of `optimizer`, a state dict in the tree of `file`. The dict may identify weights by name, by number
+// with names in "param_names", or by number alone. In the last case names_in_groups() finds the names in `weights`.
+// H2214: the dict has another form. H2215: the names of numbered weights cannot be found, or the optimizer has not
+// updated all weights equally often.
 Result<OptimizerDict> take_optimizer(TorchObject& file, const PickleValue& optimizer,
                                      const std::vector<NamedShape>& weights);
 // As take_optimizer(), but without names of weights: the states of a weight that has only a number get the names

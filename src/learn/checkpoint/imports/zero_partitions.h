@@ -1,5 +1,5 @@
-// Reads the files in which the ranks of DeepSpeed's ZeRO save weights and optimizer states. A rank has flat tensors,
-// in which parts of many weights are joined. The functions below find the pieces of each weight in them.
+// Reads the files in which the ranks of DeepSpeed's ZeRO save weights and optimizer states. A rank has flat tensors:
+// the concatenated parts of many weights. The functions below find the pieces of each weight in the flat tensors.
 #pragma once
 
 #include <map>
@@ -26,15 +26,15 @@ struct ZeroRank {
     int64_t begin = 0, count = 0;
   };
   std::vector<std::vector<Slice>> slices;
-  OptimizerDict optimizer;           // only its arguments and updates
+  OptimizerDict optimizer;           // only the members arguments and updates are set
   std::optional<double> loss_scale;  // none: not in the file
 };
 
-// Reads the file of one rank. H2214: the file lacks a part, or has one of another form. H2215: the model is a mixture
+// Reads the file of one rank. H2214: the file lacks a part, or a part has another form. H2215: the model is a mixture
 // of experts in DeepSpeed's form.
 Result<ZeroRank> read_zero_rank(std::shared_ptr<TorchObject> file);
 
-// The weights of each group of the optimizer, in the order in which they are in its flat tensor.
+// The weights of each group of the optimizer, in their order in the group's flat tensor.
 using ZeroGroups = std::vector<std::vector<NamedShape>>;
 
 // For each weight, the pieces of its values of `kind` in the files of the ranks. `ranks`: all of them, in order.

@@ -1,5 +1,5 @@
-// A file as bytes at an offset: the interface through which all readers of checkpoints read. Files are read through a
-// Store and never mapped into memory, so weights are in memory only once, in the caller's buffer.
+// A file that can be read from any offset: the interface through which all readers of checkpoints read. Files are read
+// through a Store and never mapped into memory, so weights are in memory only once, in the caller's buffer.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ class ByteFile {
   virtual ~ByteFile() = default;
   virtual int64_t size() const = 0;
   virtual const std::string& path() const = 0;  // for messages
-  // Fills `out` with the bytes from `offset` on. An Error if the file ends before `out` is full: H2202, or the
-  // store's. Thread-safe.
+  // Fills `out` with the bytes from `offset` on. If the file ends before `out` is full, returns H2202 or an Error of
+  // the store. Thread-safe.
   virtual Status read_at(int64_t offset, std::span<std::byte> out) const = 0;
 };
 

@@ -43,7 +43,7 @@ class DerivedWeights : public WeightSource {
   }
 
   const std::unique_ptr<WeightSource> base_;
-  std::vector<std::string> names_;  // names_[i] is `of` of tensors_[i]
+  std::vector<std::string> names_;  // names_[i]: the argument `of` of take() for tensors_[i]
 };
 
 }  // namespace hone

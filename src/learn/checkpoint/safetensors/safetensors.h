@@ -12,7 +12,7 @@
 namespace hone {
 
 struct SafetensorsHeader {
-  std::vector<TensorInfo> tensors;  // in ascending order of offset, counted from the file's start
+  std::vector<TensorInfo> tensors;  // by ascending offset; offsets are from the file's start
   std::map<std::string, std::string> metadata;  // __metadata__
 };
 

@@ -13,8 +13,8 @@ namespace hone {
 // are more than `max_depth` levels. The message names `file` and the fault.
 Result<Json> parse_strict_json(std::string_view text, ErrorCode code, const std::string& file,
                                int max_depth = 64);
-// Reads a file such as config.json, as Python's json module does. The error `code`: it holds JSON that is not an
-// object. H0003: the file cannot be read. H0001, H0002: it is not JSON, or nested too deeply.
+// Reads a file such as config.json, as Python's json module does. The error `code`: the file holds JSON that is not an
+// object. H0003: the file cannot be read. H0001, H0002: the file is not JSON, or is nested too deeply.
 Result<Json> read_json_object(const std::string& path, ErrorCode code);
 // As read_json_object(), but keeps the keys in the order of the file.
 Result<OrderedJson> read_ordered_object(const std::string& path, ErrorCode code);

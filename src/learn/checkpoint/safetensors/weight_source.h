@@ -17,7 +17,7 @@ struct TensorInfo {
   std::string name;    // Hugging Face name
   Type type;           // Transformers' shape; element type in the file, f32 for quantized tensors
   std::string file;    // path of the file that holds it
-  int64_t offset = 0;  // of its first byte in the file
+  int64_t offset = 0;  // offset of the tensor's first byte in the file
   int64_t bytes = 0;   // size in the file
   // "": the file has elements of type.dtype. Else the name of the element format in the file: "Q4_1", "U32", "F8_E4M3".
   std::string scheme;

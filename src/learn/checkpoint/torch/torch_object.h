@@ -24,7 +24,8 @@ inline constexpr const char* kSaveStateDict =
     "safetensors";
 
 bool is_torch_tensor(const PickleValue& v);  // whether the value is a tensor or a parameter
-// Whether the value is a dict or an OrderedDict, also one that Python 2 wrote. The functions below take such values.
+// Whether the value is a dict or an OrderedDict, also one that Python 2 wrote. The next three functions need such a
+// value.
 bool is_torch_dict(const PickleValue& v);
 int64_t torch_entries(const PickleValue& dict);               // number of entries
 PickleValue torch_key(const PickleValue& dict, int64_t i);    // key of entry i
@@ -46,7 +47,8 @@ std::optional<DType> torch_dtype(const PickleValue& v);
 // of them, are read directly from their place in the file.
 class TorchObject final : public WeightSource {
  public:
-  // Reads the tree of values. H2207: the file is damaged, or is not of torch.save. H2701 to H2704: see Pickle::read.
+  // Reads the tree of values. H2207: the file is damaged, or was not written by torch.save. H2701 to H2704: see
+  // Pickle::read.
   static Result<std::unique_ptr<TorchObject>> open(std::unique_ptr<ByteFile> file);
   static Result<std::unique_ptr<TorchObject>> open(const std::string& path,
                                                    Store& store = file_store());

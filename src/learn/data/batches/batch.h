@@ -69,8 +69,9 @@ struct AxisLengths {
 //   `remainder_rows` rows for the last micro-batch of an epoch (0: no such size). A micro-batch holds at most `rows`
 //   rows.
 // - If lengths differ, the largest size is rows * mean + sqrt(rows) * standard deviation of the lengths, but at least
-//   one longest row and at most `rows` of them. The smaller sizes are fractions of the largest, for micro-batches that
-//   it does not fill. All sizes are multiples of 64. A micro-batch holds at most 2 * rows rows.
+//   the longest length and at most `rows` times the longest length. The smaller sizes are fractions of the largest, for
+//   micro-batches that do not fill the largest. All sizes are multiples of 64. A micro-batch holds at most 2 * rows
+//   rows.
 // - With `whole`, the largest size holds the `rows` longest rows together, so any `rows` rows fit one micro-batch,
 //   which holds at most `rows` rows.
 // - Several axes: sizes are chosen for each axis. Some shapes combine equal fractions of all axes. Other shapes combine
@@ -92,14 +93,14 @@ struct MicroBatchPlan {
 
 struct StepPlan {
   std::vector<MicroBatchPlan> batches;
-  // Row lists of earlier steps; the next plan uses their memory again.
+  // Row lists of earlier steps; the next plan reuses their memory.
   std::vector<std::vector<int32_t>> spare;
   int64_t rows = 0;
   AxisTokens tokens{};
 };
 
 // Packs the rows of a step into micro-batches: each row goes into the first micro-batch that has space for it. The
-// result depends on the arguments alone. Replaces `plan` and uses its memory again. lengths[a][i] is the number of
+// result depends on the arguments alone. Replaces `plan` and reuses its memory. lengths[a][i] is the number of
 // tokens of row i on axis a. Throws a Bug if a row does not fit grid.largest().
 void plan_step(std::span<const std::vector<int64_t>> lengths, const BatchGrid& grid,
                StepPlan& plan);
@@ -111,7 +112,7 @@ void plan_step(std::span<const std::vector<int64_t>> lengths, const BatchGrid& g
 void plan_units(std::span<const std::vector<int64_t>> lengths, const BatchGrid& grid,
                 int64_t unit_rows, const Share& share, StepPlan& plan);
 // Adds micro-batches without rows until the plan has `count`, so that a rank without rows still takes part in the
-// collective sums. They have the smallest shape. `axes`: the number of axes of the rows' tokens.
+// collective sums. The added micro-batches have the smallest shape. `axes`: the number of axes of the rows' tokens.
 void add_empty_batches(size_t count, size_t axes, const BatchGrid& grid, StepPlan& plan);
 // Reserves the memory that plans of steps with at most `rows` rows need.
 void reserve_step(size_t rows, const BatchGrid& grid, StepPlan& plan);
@@ -119,7 +120,7 @@ void reserve_step(size_t rows, const BatchGrid& grid, StepPlan& plan);
 // The rows of one micro-batch.
 struct BatchRows {
   std::span<const int64_t> rows;  // indices into the data
-  // numbers[i]: the number in the epoch of row i of the data, for streams. Empty: the number is the index.
+  // For streams. numbers[i]: the number that row i of the data has in the epoch. Empty: the number is the index.
   std::span<const int64_t> numbers;
   int64_t number(int64_t row) const {
     return numbers.empty() ? row : numbers[static_cast<size_t>(row)];

@@ -6,12 +6,13 @@
 
 namespace hone {
 
-// Buffers for a packed micro-batch of T tokens and at most S sequences, owned by the caller. Empty: not filled.
+// Buffers for a packed micro-batch of T tokens and at most S sequences, owned by the caller. An empty buffer is not
+// filled.
 struct LabelInputs {
   std::span<int32_t> token_types = {};  // [T], 0 in slack
   // [S] the class; kIgnoreLabel for empty sequences, the slack and rows without a class
   std::span<int32_t> classes = {};
-  // [S] regression. For a sequence with a label `values` has the label and `weight` is 1; for others both are 0.
+  // [S] regression. For a sequence with a label, `values` has the label and `weight` is 1; for others both are 0.
   std::span<float> values = {}, weight = {};
   std::span<int32_t> tags = {};  // [T] the class of each token; kIgnoreLabel in slack
 };

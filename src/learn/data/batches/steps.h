@@ -16,8 +16,8 @@ struct StepOptions {
   int64_t accumulation = 1;  // gradient_accumulation_steps
   double epochs = 3;         // num_train_epochs, used when max_steps < 1
   int64_t max_steps = -1;    // < 1: epochs decide
-  // dataloader_drop_last. true: drops a last batch of an epoch that has fewer than batch_rows rows. A last step with
-  // fewer than `accumulation` batches stays.
+  // dataloader_drop_last. true: the last batch of an epoch is dropped if it has fewer than batch_rows rows. A last step
+  // with fewer than `accumulation` batches is kept.
   bool drop_last = false;
 };
 
@@ -39,8 +39,8 @@ class StepCount {
   int64_t rows_per_step() const { return options_.batch_rows * options_.accumulation; }
   // The rows of optimizer step `step`, from 0. The last step of an epoch may have fewer rows than rows_per_step().
   StepRows rows_of_step(int64_t step) const;
-  // The value `epoch` in the log after `done` optimizer steps: finished epochs plus the fraction of the batches of the
-  // current one.
+  // The value `epoch` in the log after `done` optimizer steps: the number of finished epochs plus the finished fraction
+  // of the current epoch's batches.
   double epoch_after(int64_t done) const;
 
  private:

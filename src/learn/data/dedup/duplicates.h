@@ -1,10 +1,11 @@
-// Finds the duplicate texts to leave out, in steps of bounded memory that several processes can share. An item of work
-// is a range of the rows; a text has one or more keys (fingerprints.h); the keys are divided into parts by their value.
+// Finds the duplicate texts to leave out. Each step needs bounded memory, and several processes can divide its work. An
+// item of work is a range of the rows. A text has one key, several or none (fingerprints.h). The keys are divided into
+// parts by their value.
 //
 //   1  KeyWriter    for each item: writes the keys of its texts, one section for each part
 //   2  find_pairs   for each part: takes the section of that part from all items and finds texts that share a key
 //   3  others_by_item (exact keys) or join_pairs (MinHash) turns the pairs into the texts to leave out. join_pairs
-//      links pairs to clusters, since A and C may be duplicates only through B
+//      combines pairs that have a text in common into clusters: A and C may be duplicates only through B
 //
 // The first text of each cluster stays, in the order of items and rows. So the result does not depend on the number of
 // parts or processes.
@@ -46,8 +47,8 @@ std::vector<DuplicatePair> find_pairs(const std::vector<std::string>& sections);
 // The rows to leave out, one section for each of the `items` items, for write_sections: the row of every `other`,
 // ascending, as a u32 in the machine's byte order. `pairs` are sorted by `other`, as find_pairs returns them.
 std::vector<std::string> others_by_item(const std::vector<DuplicatePair>& pairs, int64_t items);
-// Joins linked pairs into clusters and returns all rows except the first of each cluster, in the form of
-// others_by_item. `pairs` may be in any order.
+// Combines pairs that have a text in common into clusters. Returns all rows except the first of each cluster, in the
+// form of others_by_item. `pairs` may be in any order.
 std::vector<std::string> join_pairs(const std::vector<DuplicatePair>& pairs, int64_t items);
 
 // Convert pairs to bytes, bytes of pairs_to_bytes to pairs, and a section of others_by_item or join_pairs to row

@@ -38,8 +38,8 @@ struct HoneArrowText {
 // the same file.
 struct HoneArrowCell {
   HoneArrowKind kind;
-  int64_t integer;  // of kHoneArrowInteger; 0 or 1 of kHoneArrowBool
-  double number;    // of kHoneArrowFloat
+  int64_t integer;  // for kHoneArrowInteger; 0 or 1 for kHoneArrowBool
+  double number;    // for kHoneArrowFloat
   HoneArrowText text;
   const int64_t* integers;
   const HoneArrowText* texts;
@@ -48,8 +48,8 @@ struct HoneArrowCell {
 
 struct HoneArrowFile;
 
-// Exactly one source of a file's bytes: `path`, `bytes` or `read`. The other pointers are null. `bytes` and `reader`
-// must outlive the HoneArrowFile.
+// The source of a file's bytes. Exactly one of `path`, `bytes` and `read` is set; the others are null. `bytes` and
+// `reader` must outlive the HoneArrowFile.
 struct HoneArrowInput {
   const char* path;   // a local file
   const char* bytes;  // the whole file in memory
@@ -61,8 +61,8 @@ struct HoneArrowInput {
   int64_t most_bytes;  // the most memory in bytes that reading may take; 0: no limit
 };
 
-// The functions of the module. A function that fails returns null or a negative number. error() then has the reason;
-// for open, its argument `error`.
+// The functions of the module. A function that fails returns null or a negative number. error() then returns the
+// reason; open() writes it to its argument `error`.
 struct HoneArrowApi {
   int32_t abi;  // kHoneArrowAbi of the module; other values are another version of this interface
   // Opens a file; the caller closes it with close(). `error` is a buffer of 512 bytes for the reason of a failure.

@@ -34,10 +34,10 @@ class Source {
   // encoding (as_utf8); H2118 limits().stops returned true; those of the store.
   Result<int64_t> read(char* to, int64_t size);
   // Makes `offset` the offset of the next read. Returning to bytes of head() costs nothing as long as no later byte was
-  // read. Other moves may start the source again from its first byte. Errors: H2102 e.g. for a pipe.
+  // read. Other moves may start the source again from its first byte. Errors: H2102 the source cannot seek (a pipe).
   Status seek(int64_t offset);
-  // The first kHeadBytes bytes of the source, or all if there are fewer. Call it only before the first read(), which
-  // still begins with these bytes.
+  // The first kHeadBytes bytes of the source, or all if there are fewer. Call it only before the first read(). read()
+  // still returns these bytes.
   Result<std::string_view> head();
   static constexpr size_t kHeadBytes = 4096;
   // For libraries that open files themselves. path() is the local path of a file, bytes() the contents of a
@@ -71,8 +71,9 @@ Result<std::unique_ptr<Source>> open_file_source(const std::string& path);
 std::unique_ptr<Source> memory_source(std::string name, std::string bytes);
 
 // If the first bytes show a compressed file that hone reads (gzip, zstd, bzip2, xz, zip), returns a source of the
-// unpacked bytes, else `source` itself. Unpacks while it is read; a seek() back unpacks again from the start. Errors:
-// H2104 the name ends as that of a compressed file but the bytes are not compressed; those of Source::head().
+// unpacked bytes, else `source` itself. Bytes are unpacked when they are read; a seek() back unpacks again from the
+// start. Errors: H2104 the name ends like that of a compressed file but the bytes are not compressed; those of
+// Source::head().
 Result<std::unique_ptr<Source>> unpacked(std::unique_ptr<Source> source);
 // Reads the rest of the source into a memory_source. Errors: H2118 the rest has more bytes than limits().whole_bytes;
 // those of Source::read().
@@ -160,7 +161,7 @@ class ByteReader {
   Status status_ = Ok{};
 };
 
-// The index of the first byte that is not part of valid UTF-8 (RFC 3629); std::string_view::npos if all are.
+// The index of the first byte that is not part of valid UTF-8 (RFC 3629); std::string_view::npos if there is none.
 size_t find_bad_utf8(std::string_view text);
 
 // The beginning of `text` for a message, on one line: at most about `limit` bytes. Control characters are escaped, such

@@ -19,8 +19,8 @@ Result<Charset> encoding_of(std::string_view name);
 const char* encoding_name(Charset encoding);  // the value of --encoding: "utf-16-le"
 
 // A source of the same text in UTF-8, converted while it is read. For kUtf8 this is `source` itself. A byte order
-// mark becomes the one of UTF-8. At bytes that the encoding does not allow, read() returns H2108, after all text
-// before them.
+// mark becomes that of UTF-8. If there are bytes that the encoding does not allow, read() first returns all text before
+// them, then H2108.
 std::unique_ptr<Source> as_utf8(std::unique_ptr<Source> source, Charset encoding);
 
 bool is_utf32(std::string_view head);  // true if `head` begins with the byte order mark of UTF-32

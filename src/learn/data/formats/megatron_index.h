@@ -1,6 +1,6 @@
 // The layout of Megatron-LM's token files (MMapIndexedDataset, megatron/core/datasets/indexed_dataset.py).
 //
-//   x.bin   the ids of all sequences, all in the type of x.idx
+//   x.bin   the ids of all sequences, in the integer type that x.idx names
 //   x.idx   "MMIDIDX\0\0" | version u64 = 1 | type u8 | sequences u64 | documents u64
 //           | lengths i32[sequences]         the number of ids of each sequence
 //           | places i64[sequences]          the byte of x.bin at which each sequence begins
@@ -30,7 +30,7 @@ MegatronType type_for(int64_t vocabulary);
 
 struct MegatronIndex {
   MegatronType type = MegatronType::kInt32;
-  // `documents` counts the entries of document_starts, which are one more than the documents.
+  // `documents` is the number of entries of document_starts, which is one more than the number of documents.
   int64_t sequences = 0, documents = 0;
   // The offsets in x.idx, in bytes, at which the arrays `lengths`, `places` and `document_starts` begin.
 

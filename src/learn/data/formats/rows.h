@@ -97,8 +97,8 @@ class RowReader {
   virtual RowPosition position() const = 0;
   // The class names that the file has; empty if it has none.
   virtual LabelNames label_names() const { return {}; }
-  // Says that the caller needs only these columns (indices into columns()) from now on. Formats that store each column
-  // by itself, such as parquet, then skip the other columns and return null in their cells.
+  // Sets the columns that the caller needs from now on, as indices into columns(). Formats that store each column
+  // separately, such as parquet, then skip the other columns and return null in their cells.
   virtual void read_only(const std::vector<size_t>& /*columns*/) {}
   // Makes the row at `position` the next one. `position` comes from position() of a reader of the same files with the
   // same options.
@@ -119,9 +119,9 @@ struct Format {
 // All formats; the build generates the definition from the file names.
 std::vector<Format> all_format();
 
-// The format of a file: options.format; if it is empty, the format of the extension of the name, where .gz, .zst, .bz2,
-// .xz or .zip at the end does not count. Errors: H2103 an unknown format or extension; H2104 the extension of a
-// compression that hone does not read (.7z).
+// The format of a file: options.format; if it is empty, the format of the name's extension. An ending .gz, .zst, .bz2,
+// .xz or .zip is removed first. Errors: H2103 an unknown format or extension; H2104 the extension of a compression that
+// hone does not read (.7z).
 Result<Format> find_format(const std::string& file_name, const RowOptions& options);
 
 // Opens a source in the format that find_format chooses for its name. Unpacks a compressed source. Errors: those of

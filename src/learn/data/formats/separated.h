@@ -7,7 +7,7 @@
 //   separator, so a line of tabs is a record. A byte order mark before the header is skipped.
 // - The first record is the header, unless RowOptions::column_names names the columns. A record with fewer fields
 //   than the header gets nulls for the others; a record with more fields is an error.
-// - tsv: most such files are written without quoting. So a field that begins with a quote is a quoted field only if the
+// - tsv: most tsv files are written without quoting. So a field that begins with a quote is a quoted field only if the
 //   first later quote that is not doubled is followed by a tab, a line end or the end of the file. Otherwise the quote
 //   is an ordinary byte.
 #pragma once

@@ -1,5 +1,5 @@
-// Reads the file data/meta.mat of the devkit, ILSVRC2012_devkit_t12.tar.gz. It maps class numbers to classes. (Another
-// file of the devkit lists the class numbers of the validation images.)
+// Reads the file data/meta.mat of ImageNet's devkit (ILSVRC2012_devkit_t12.tar.gz). meta.mat maps class numbers to
+// classes. (Another file of the devkit lists the class numbers of the validation images.)
 #pragma once
 
 #include <map>

@@ -1,7 +1,7 @@
 // Prepares ILSVRC2012 (ImageNet) for training from its archives, which are read once from front to back:
 //
-//   ILSVRC2012_img_train.tar   n01440764.tar (n01440764_18.JPEG ...) ... of 1,000 classes
-//   ILSVRC2012_img_val.tar     ILSVRC2012_val_00000001.JPEG ...
+//   ILSVRC2012_img_train.tar   one tar archive for each of 1,000 classes: n01440764.tar (n01440764_18.JPEG, ...), ...
+//   ILSVRC2012_img_val.tar     ILSVRC2012_val_00000001.JPEG, ...
 //
 // <output_dir>/imagenet.json records the finished parts. A killed run continues after the last finished class, or the
 // last finished 1,000 validation images. Its files have the same bytes as those of a run that was not killed.
@@ -17,8 +17,8 @@ namespace hone {
 
 struct ImageNetRequest {
   std::string train_tar, val_tar;  // paths or URLs; "": this split is left out
-  // The file with the classes of the validation images. If val_tar is set, set one of the two: val_boxes is for
-  // classes_of_boxes, val_labels for classes_of_list (validation_classes.h). Not used without val_tar.
+  // The file with the classes of the validation images. If val_tar is set, set one of the two: classes_of_boxes() reads
+  // val_boxes, classes_of_list() reads val_labels (validation_classes.h). Not used without val_tar.
   std::string val_boxes, val_labels;
   std::string output_dir;  // must exist; no other process may write there
   // true: write WebDataset archives; false: write a folder for each class.

@@ -11,7 +11,7 @@ namespace hone {
 // Maps the name of an image without its file extension ("ILSVRC2012_val_00000001") to its class ("n01751748").
 using ValidationClasses = std::map<std::string, std::string, std::less<>>;
 
-// Reads the classes from the archive of bounding boxes (ILSVRC2012_bbox_val_v3.tgz, or the same tar unpacked). It has
+// Reads the classes from the archive of bounding boxes (ILSVRC2012_bbox_val_v3.tgz, or its uncompressed .tar). It has
 // one .xml file for each image, and all objects in a file have the same class. Errors: H2968 an .xml file without
 // objects or with objects of several classes, or no .xml file; H2966 a damaged tar archive; H0116 damaged compressed
 // data; those of the store.

@@ -15,7 +15,7 @@ class WindowedReader : public Reader {
   // file. Offset 0 of read() is the start of the part. `window_bytes`: the size of a window.
   WindowedReader(Reader& file, int64_t offset, int64_t bytes, int64_t window_bytes);
   int64_t bytes() const override { return bytes_; }  // size of the part
-  // Reads inside the part, else throws a Bug. Errors: those of `file`.
+  // A read outside of the part is a Bug. Errors: those of `file`.
   Status read(int64_t offset, std::span<std::byte> out) override;
 
  private:

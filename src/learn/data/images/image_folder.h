@@ -1,5 +1,5 @@
-// Finds images in folders: either one folder for each class (as ImageFolder of torchvision and `datasets`), or images
-// to predict, which have no classes.
+// Finds images in a folder. The folder either has one subfolder for each class (as ImageFolder of torchvision and
+// `datasets`), or holds images to predict, which have no classes.
 #pragma once
 
 #include <optional>
@@ -25,7 +25,7 @@ bool is_image_name(std::string_view name);
 // Lists the images of a folder that has one subfolder for each class. The label of a class is its index in `names`;
 // if `names` is empty, its index among the sorted names of the subfolders. Rows are sorted by label and file name.
 // Works on any store, with one request for each folder. Files that are not images, and names that begin with a dot,
-// are ignored. `listing` keeps the lists of folders for later runs; null: every folder is listed from the store.
+// are ignored. `listing` keeps the entries of folders for later runs; null: every folder is listed from the store.
 // Errors: H2964 no subfolder, a class without images, a folder inside the folder of a class, or a class that `names`
 // does not contain; those of the store.
 Result<LabelledImages> list_classes(const std::string& folder,
@@ -34,8 +34,8 @@ Result<LabelledImages> list_classes(const std::string& folder,
 // Lists the images of the folder and of its subfolders, without labels. Errors: H2964 there is no image, or a subfolder
 // has no image or contains a folder; those of the store.
 Result<ImageRows> list_images(const std::string& folder);
-// The path of the subfolder of `folder` that has the name of the split, such as "train". For the split "validation" the
-// subfolder may also be named "val" or "validate". "" if there is no such subfolder. Errors: those of the store.
+// The path of the subfolder of `folder` that has the name of the split, such as "train"; "" if there is none. For the
+// split "validation" the subfolder may also be named "val" or "validate". Errors: those of the store.
 Result<std::string> split_folder(const std::string& folder, const std::string& split);
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// Keeps the listings of folders in a file, so that many runs list the objects of a bucket only once. The number after
-// the name of a file is its size in bytes:
+// Keeps the listings of folders in a file, so that many runs list the objects of a bucket only once. In this file, the
+// number after the name of an image is the size of the image in bytes:
 //
 //   {"format": "hone listing 1"}
 //   {"folder": "gs://b/train", "folders": ["bird", "cat"], "files": []}
@@ -22,11 +22,11 @@ class ImageListing {
   // save() does nothing. Errors: H2964 the file does not have this form; those of the store.
   static Result<ImageListing> open(const std::string& file);
 
-  // The entries of the folder, from the file if it has the folder, else from the store. May be called by several
+  // The entries of the folder: from the file if it lists this folder, else from the store. May be called by several
   // threads at a time. Errors: those of the store.
   Result<std::vector<Store::Entry>> list(const std::string& folder);
-  // Writes the file if list() asked the store. Leaves out folders that contain names that are not UTF-8; they are
-  // listed again in each run. Errors: those of the store.
+  // Writes the file if list() asked the store. Leaves out folders that contain names that are not UTF-8; each run lists
+  // these folders again. Errors: those of the store.
   Status save() const;
   int64_t kept() const { return kept_; }  // number of folders that the file had when it was opened
 

@@ -34,11 +34,11 @@ struct LoadMemory {
   std::string bytes;
 };
 
-// The rows of one start() and their images. It must stay alive while the loader works on it: destroy it after the
-// loader, or after take() has returned the images of all its rows.
+// The rows of one start() and their images. The loader works on the batch until take() has returned the images of all
+// its rows. Destroy the batch after that, or after the loader is destroyed.
 class ImageBatch {
  public:
-  int64_t number = -1;  // for the caller, e.g. the number of the step; the loader does not use it
+  int64_t number = -1;  // for the caller, such as the number of the step; the loader does not use it
   bool holds(int64_t row) const;                      // true if `row` is a row of the batch
   int64_t size() const { return std::ssize(rows_); }  // number of different rows
 
@@ -49,7 +49,7 @@ class ImageBatch {
   std::vector<LoadedImage> images_;
   std::vector<uint8_t> ready_;
   int64_t epoch_ = 0;
-  // next_: index of the first row that no thread has started. busy_: number of rows that threads are making.
+  // next_: index of the first row that no thread has started. busy_: number of rows whose images are being made.
   size_t next_ = 0, busy_ = 0;
 };
 
@@ -66,17 +66,17 @@ class ImageLoader {
   // Starts to load `rows` into `batch`, and replaces its earlier rows and images. Rows may repeat. Does not wait for
   // the new images; waits only if threads are still making earlier rows of this batch.
   void start(ImageBatch& batch, int64_t epoch, std::span<const int64_t> rows);
-  // Returns the image of a row. Until it is ready, makes other rows of the batch or waits. The reference is valid until
-  // the next start() with this batch. `row` must be in the batch, else a Bug is thrown. If `make` has thrown an
-  // exception in any thread, this and all later calls throw it.
+  // Returns the image of a row. Until the image is ready, makes images of the batch that no thread has started, or
+  // waits. The reference is valid until the next start() with this batch. `row` must be in the batch, else a Bug is
+  // thrown. If `make` has thrown an exception in any thread, this call and all later calls throw it.
   const LoadedImage& take(ImageBatch& batch, int64_t row);
   int threads() const { return static_cast<int>(threads_.size()); }
-  // Total time in take(), including images that it made.
+  // Total time that take() has waited for images, including the time in which it made images itself.
   double waited_seconds() const { return waited_seconds_; }
 
  private:
   void work();
-  // Makes the batch's next row; the lock is released meanwhile.
+  // Makes the image of the batch's next row; the lock is released meanwhile.
   void make_next(ImageBatch& batch, LoadMemory& memory, std::unique_lock<std::mutex>& lock);
 
   Make make_;

@@ -19,10 +19,11 @@ class ImageRows {
   int64_t size() const { return std::ssize(rows_); }
   // Adds the path or URL of a folder or of an archive. Returns its index, which add_file and add_range take.
   int32_t add_folder(std::string folder);
-  // Adds an image that is the file `name` in a folder. `bytes` is its size, or 0 if it is not known. `label` may be
-  // kNoLabel in all add functions.
+  // Adds an image that is the file `name` in a folder. `bytes` is the size of the file, or 0 if it is not known.
+  // `label` may be kNoLabel in all add functions.
   void add_file(int32_t folder, std::string_view name, int64_t bytes, int32_t label);
-  // Adds an image that is `bytes` bytes at `offset` in an archive. `archive` is its index from add_folder().
+  // Adds an image whose encoded bytes are the `bytes` bytes at `offset` in an archive. `archive` is the index that
+  // add_folder() returned for the archive.
   void add_range(int32_t archive, std::string_view name, int64_t offset, int64_t bytes,
                  int32_t label);
   // Adds an image whose encoded bytes are copied into this object. `name` is for messages.
@@ -37,7 +38,7 @@ class ImageRows {
   // A copy with these rows in this order. number() of a row does not change.
   ImageRows picked(const std::vector<int64_t>& rows) const;
 
-  // The index that the row had before the first picked(); its own index if it was not picked.
+  // The index that the row had before the first picked(). If this object was not made by picked(): `row`.
   int64_t number(int64_t row) const {
     const int64_t number = rows_[static_cast<size_t>(row)].number;
     return number < 0 ? row : number;

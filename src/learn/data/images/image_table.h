@@ -8,16 +8,16 @@
 namespace hone {
 
 struct ImageColumns {
-  std::string image = "image";  // the column of images; "img" is used if it does not exist
-  // The column of classes (ClassLabel, texts or whole numbers). "labels" or "fine_label" is used if it does not exist.
+  std::string image = "image";  // the column of images; if it does not exist, the column "img"
+  // The column of classes (ClassLabel, texts or whole numbers); if it does not exist, "labels", else "fine_label".
   std::string label = "label";
   bool labelled = true;  // false: these are rows to predict, and the label column is not read
 };
 
 // Reads all rows into memory, with images still encoded. Paths are relative to the folder of their data file. The names
-// of the classes are `names`; if it is empty, the names that the files have for the label column; if they have none,
-// the sorted labels. Errors: H2965 a column does not exist, or a cell has no image; those of the rows and of
-// label_map.h.
+// of the classes are the first of these that is not empty: `names`; the names in the files if the label column is a
+// ClassLabel; the sorted labels. Errors: H2965 a column does not exist, or a cell has no image; those of the rows and
+// of label_map.h.
 Result<LabelledImages> read_image_table(const std::vector<std::string>& files,
                                         const ImageColumns& columns,
                                         const std::vector<std::string>& names = {});

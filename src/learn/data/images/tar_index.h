@@ -14,17 +14,17 @@ struct TarEntry {
   int64_t offset = 0, bytes = 0;  // offset and size of the file's content in the archive
 };
 
-// Reads an archive entry by entry, so that contents can be read on the way.
+// Reads an archive entry by entry, so that the caller can read the content of each file before the next entry.
 class TarWalk {
  public:
-  // `file` must outlive this object. `name` is the archive in messages. `at`: 0 to start with the first entry, or at()
-  // of an earlier walk to continue after it.
+  // `file` must outlive this object. `name` is the archive in messages. `at`: 0 to start with the first entry; at() of
+  // an earlier walk to continue after the last entry of that walk.
   TarWalk(Reader& file, std::string name, int64_t at = 0)
       : file_(file), name_(std::move(name)), at_(at) {}
   // Moves to the next regular file and returns it; none at the end of the archive. Folders and links are skipped.
   // Errors: those of list_tar().
   Result<std::optional<TarEntry>> next();
-  int64_t at() const { return at_; }  // offset of the end of the last entry in the archive
+  int64_t at() const { return at_; }  // offset in the archive after the last entry that next() read
   // Error H2966 for this archive, with the reason `why`.
   Error bad(const std::string& why) const;
 
@@ -35,7 +35,7 @@ class TarWalk {
   std::string name_;
   int64_t at_;
   std::string long_name_;  // of the next entry
-  int64_t size_ = -1;      // of the next entry, by pax
+  int64_t size_ = -1;      // of the next entry, from its pax header; -1: none
 };
 
 // All regular files in the order of the archive; folders and links are skipped. `name` is the archive in messages.

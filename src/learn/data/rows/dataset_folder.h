@@ -26,7 +26,7 @@ Result<std::vector<std::string>> dataset_files(const std::string& folder, const 
 
 // splits_of_text returns the names of the splits from the text of a dataset_dict.json. files_of_text returns the names
 // of the data files from the text of a state.json. `name` is the file in messages. Errors: H2131 the text is not such a
-// file; files_of_text also if there is an indices file.
+// file, or a state.json names an indices file.
 Result<std::vector<std::string>> splits_of_text(std::string_view text, const std::string& name);
 Result<std::vector<std::string>> files_of_text(std::string_view text, const std::string& name);
 

@@ -1,5 +1,5 @@
-// The tasks of the GLUE benchmark: the columns and labels of the data set `glue` on the Hugging Face Hub, which
-// run_glue of Transformers uses, and of GLUE's own tab-separated files.
+// The tasks of the GLUE benchmark, with their labels and columns. The columns differ between two sources of the data:
+// the data set `glue` on the Hugging Face Hub, which run_glue of Transformers uses, and GLUE's own tab-separated files.
 #pragma once
 
 #include <span>

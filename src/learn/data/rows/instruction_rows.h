@@ -1,4 +1,4 @@
-// Reads rows for instruction tuning, in the usual forms. The columns of the data decide the form:
+// Reads rows for instruction tuning, in one of four forms. The names of the columns decide the form:
 //
 //   chat        messages: [{"role": "user", "content": "..."}, ...], or ShareGPT's
 //               conversations: [{"from": "human", "value": "..."}, ...]
@@ -6,7 +6,7 @@
 //   Alpaca      instruction and output, optionally input, system and history
 //   text        one text, from the column that the caller names
 //
-// The columns tools and chat_template_kwargs are read too if they exist.
+// The columns `tools` and `chat_template_kwargs` are read too if they exist.
 #pragma once
 
 #include <memory>
@@ -38,14 +38,14 @@ class InstructionReader {
   static Result<InstructionReader> open(const std::vector<std::string>& files,
                                         const RowOptions& options, const std::string& text_column);
 
-  // Fills `row` with the next row. Returns false after the last row. Errors: those of the reader; H2110 a cell holds
-  // something other than its form needs; H2123 the answer is empty.
+  // Fills `row` with the next row. Returns false after the last row. Errors: those of the reader; H2110 a cell does not
+  // hold a value of the kind that the form needs; H2123 the answer is empty.
   Result<bool> next(InstructionRow& row);
-  // The row of the file that next() read last; callers use its place in messages.
+  // The row of the file that next() read last; callers use its file and line in messages.
   const Row& row() const { return row_; }
   const std::string& note() const { return note_; }  // for the run's summary: "chats from messages"
-  // The names of the columns that hold texts: the column of the form text, or the two columns of prompt and answer.
-  // Empty for the form chat. For the form pair also if the two columns hold messages.
+  // The names of the columns of the texts: the column of the form text, or the two columns of prompt and answer of the
+  // forms pair (even if these hold messages) and Alpaca. Empty for the form chat.
   std::vector<std::string> text_columns() const;
 
  private:

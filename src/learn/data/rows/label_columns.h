@@ -21,10 +21,11 @@ struct LabelColumnOptions {
   // The model's labels. In rows to predict, a column other than the first is not taken as text if its value in the
   // first row is one of these labels.
   std::vector<std::string> known_labels = {};
-  // The text columns that the model was trained on; empty: unknown. If the file has these columns, and neither
-  // text_columns nor `task` names others, they are taken. A file with a different number of texts is then an error.
+  // The text columns that the model was trained on; empty: unknown. Used only if neither text_columns nor `task` names
+  // the columns. If the file has trained_columns, they are taken; if not, the same number of other columns is needed.
   std::vector<std::string> trained_columns = {};
-  // Set: the texts of all text_columns are joined into one text, with this between them. Unset: two columns are a pair.
+  // Set: the texts of all text_columns are joined into one text, with this delimiter between them. Unset: two columns
+  // are a pair.
   std::optional<std::string> delimiter = {};
   bool keep_texts = false;  // fill RowLabels::texts
 };
@@ -36,8 +37,8 @@ struct LabelColumns {
   // With a delimiter: the columns to append to the first text.
   std::vector<size_t> joined = {};
   std::optional<size_t> label;  // none: rows without a label
-  // A sentence for the user if the label is the last column because no column has a known name; else "". Also in
-  // `notes`.
+  // A sentence for the user if the last column was taken as the label because no column has a known name; else "".
+  // Also in `notes`.
   std::string guess = {};
   bool texts_are_guessed = false;  // the texts were chosen by position, not by name
   // A sentence for the user if two columns without known names are read as a pair; else "".
@@ -50,9 +51,9 @@ struct LabelColumns {
 
 // Chooses the columns; `first_row` shows the types of their values.
 //
-// - Texts, the first that applies: text_columns; the columns of the GLUE task; trained_columns; premise and hypothesis;
-//   sentence1 and sentence2; the first two columns, or the only one, that hold text other than numbers and are not the
-//   label, as in run_glue of Transformers.
+// - Texts, the first that applies: text_columns; the columns of the GLUE task; trained_columns; `premise` and
+//   `hypothesis`; `sentence1` and `sentence2`; the columns that hold text other than numbers and are not the label, at
+//   most the first two of them, as in run_glue of Transformers.
 // - Label, the first that applies: label_column; the column of the GLUE task; the first of kClassColumns; the last
 //   column. The last column is taken only if `label` is true, there is no task, it is not a text, and no column has a
 //   name that looks like a misspelt "label".
@@ -63,7 +64,7 @@ Result<LabelColumns> find_label_columns(const std::vector<std::string>& columns,
                                         const Row& first_row, const LabelColumnOptions& wanted);
 
 struct LabelReader {
-  std::unique_ptr<RowReader> rows;  // before its first row
+  std::unique_ptr<RowReader> rows;  // positioned before the first row
   LabelColumns columns;
 };
 
@@ -72,8 +73,8 @@ struct LabelReader {
 //
 // LabelColumns::lost_row is set in two cases:
 //
-// - The label column was guessed, and its name looks like a value (value_in_header) or equals a label of the first 100
-//   rows.
+// - The label column was guessed, and its name looks like a value (value_in_header) or equals the label of one of the
+//   first 100 rows.
 // - These are rows to predict without a GLUE task, the text columns were guessed, and the name of any column looks like
 //   a value or is a label of the model.
 //

@@ -22,7 +22,7 @@ class SeenLabels {
   // Adds the label in a cell of the row and returns its number, the index in all(). Errors: H2110 the cell holds a
   // list, a nested value, or a number that is not finite; H2123 the cell is empty.
   Result<int32_t> add(const Row& row, size_t column, const std::string& column_name);
-  // Adds one value of a list of labels in a cell of `row`. Errors: as above.
+  // Adds one value of a list of labels in a cell of `row`. Errors: as the first add().
   Result<int32_t> add(const Cell& value, const Row& row, const std::string& column_name);
 
   struct Label {
@@ -63,9 +63,10 @@ Result<LabelMap> sorted_labels(const SeenLabels& seen);
 std::string label_counts(const LabelMap& map, const std::vector<int64_t>& counts, size_t shown);
 
 // Returns `data` with the ids of a checkpoint, as run_glue does. names[id] is the checkpoint's name of a class, and
-// `checkpoint` is its path for messages. If both have the same names, in upper or lower case, each label gets the
-// checkpoint's id. If all labels of the data are whole numbers, and there are as many as names, they keep their ids. If
-// `names` is empty or the task is regression, `data` is returned unchanged. Errors: H2122 the names differ.
+// `checkpoint` is its path for messages. If data and checkpoint have the same names, in upper or lower case, each label
+// gets the checkpoint's id. If all labels of the data are whole numbers, and there are as many as `names`, they keep
+// their ids. If `names` is empty or the task is regression, `data` is returned unchanged. Errors: H2122 the names
+// differ.
 Result<LabelMap> remap_labels(const LabelMap& data, const std::vector<std::string>& names,
                               const std::string& checkpoint);
 

@@ -1,4 +1,4 @@
-// Reads rows of one text or a pair of texts with a label, the data of a classifier.
+// Reads the data of a classifier: each row has one text or a pair of texts, and a label.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace hone {
 
-// The tokens of a batch of rows, with the model's special tokens. Rows that are longer than allowed are cut.
+// The tokens of a batch of rows, with the model's special tokens. Rows with more tokens than allowed are cut.
 struct EncodedTexts {
   std::vector<std::vector<int32_t>> ids;       // ids[i]: the tokens of row i
   std::vector<std::vector<int32_t>> type_ids;  // token_type_ids, in the shape of ids; empty: all 0
@@ -29,7 +29,7 @@ struct RowTexts {
   std::string first, second;
 };
 
-// The labels, and other data besides the token ids, of a TokenRows. A vector is empty if the task has no such data.
+// The data that belongs to the rows of a TokenRows: labels and more. A vector is empty if the task has no such data.
 struct RowLabels {
   std::vector<uint8_t> types;    // token_type_ids of the tokens of all rows in order; empty: all 0
   std::vector<int32_t> classes;  // classification: the class of each row
@@ -88,7 +88,7 @@ Result<LabelledText> read_labelled(LabelReader& reader, const LabelColumnOptions
 Status number_labels(LabelledText& text, const LabelMap& map, const std::string& split);
 
 // The text "2,490 rows -> 170,261 tokens, at most 128 a row; 12 rows (0.5 %) cut; 3 rows without label left out".
-// `rows` is the number of rows that are used, `max_length` the most tokens of a row.
+// `rows` is the number of rows that are used, `max_length` the largest number of tokens that a row may have.
 std::string describe(const LabelCounts& counts, int64_t rows, int64_t max_length);
 
 }  // namespace hone

@@ -9,8 +9,8 @@ namespace hone {
 // index(epoch, i) is the row at position i of an epoch. In each epoch every row of [0, rows) has one position. A call
 // takes O(1) time and no memory: it applies a Feistel network, keyed by seed and epoch, until the result is less than
 // `rows` (cycle walking: Black and Rogaway, Ciphers with Arbitrary Finite Domains, 2002). The network has six rounds
-// and works on the smallest even number of bits that holds `rows`. The result is the same on every machine. Do not
-// change it: checkpoints depend on it.
+// and works on b bits, where b is the smallest even number with b >= 8 and 2^b >= `rows`. The result is the same on
+// every machine. Do not change the result: checkpoints depend on it.
 class RowOrder {
  public:
   static RowOrder sequential(int64_t rows) { return RowOrder(rows, 0, false); }

@@ -26,8 +26,8 @@ struct PairColumnOptions {
   // column, the names of the two columns. "": the rows are not translations.
   std::string source_lang, target_lang;
   bool target = true;  // false: these are rows to predict, which may have no target
-  // The columns of source and target that the model was trained on; empty: unknown. They are taken if the file has them
-  // and neither source_column nor target_column is set.
+  // The columns of source and target that the model was trained on; empty: unknown. They are used if the file has them
+  // (for rows to predict: if it has the source) and neither source_column nor target_column is set.
   std::vector<std::string> trained_columns = {};
 };
 
@@ -42,8 +42,8 @@ struct TextPair {
 
 class PairReader {
  public:
-  // Opens files whose rows have both texts. Errors: those of open_rows; H2109 a column does not exist; H2113 the
-  // files have no rows.
+  // Opens files in which each row holds a source and its target. Errors: those of open_rows; H2109 a column does not
+  // exist; H2113 the files have no rows.
   static Result<PairReader> open(const std::vector<std::string>& files, const RowOptions& options,
                                  const PairColumnOptions& wanted);
   // Opens parallel files of text: line i of the targets is the target of line i of the sources. Empty `targets`: rows
@@ -69,7 +69,7 @@ class PairReader {
 
   std::unique_ptr<RowReader> rows_, target_rows_;  // target_rows_: only for parallel files
   size_t source_ = 0;                              // the column of the source
-  // The column of the target, source_ if objects_; none: rows to predict.
+  // The column of the target (equal to source_ if objects_ is true); none: rows to predict without a target.
   std::optional<size_t> target_;
   bool objects_ = false, parallel_ = false;
   PairColumnOptions columns_wanted_;
@@ -88,8 +88,8 @@ std::optional<ParallelFiles> parallel_files(const std::vector<std::string>& file
                                             const std::string& target_lang,
                                             bool need_targets = true);
 
-// The tokens of a batch of sources or of targets, with the special tokens of that side. Texts that are longer than
-// allowed are cut. cut[i]: text i was cut.
+// The tokens of a batch of sources or of targets, with the special tokens of a source or a target. Texts with more
+// tokens than allowed are cut. cut[i]: text i was cut.
 struct EncodedSide {
   std::vector<std::vector<int32_t>> ids;
   std::vector<bool> cut;
@@ -122,13 +122,13 @@ struct PairOptions {
   EncodeSide source, target;
 };
 
-// Reads at most `limit` rows and tokenizes their pairs; pairs that are left out count too. With `predict`, an empty
-// target is an empty text unless the targets of all rows are empty. Errors: those of the reader and of the options'
-// functions; H2123 an empty text, unless skip_empty leaves the pair out.
+// Reads at most `limit` rows, including rows that are left out, and tokenizes their pairs. Errors: those of the reader
+// and of the options' functions; H2123 a text is empty, unless options.skip_empty is true. With options.predict it is
+// not an error if the targets of all rows are empty.
 Result<PairRows> read_pairs(PairReader& reader, const PairOptions& options, int64_t limit);
 
 // The text "1,992 rows -> 312,004 tokens of sources, 48,113 of targets; 12 sources (0.6 %) cut at 512; ...".
-// `max_source` and `max_target` are the most tokens of a source and of a target.
+// `max_source` and `max_target` are the largest numbers of tokens that a source and a target may have.
 std::string describe(const PairRows& rows, int64_t max_source, int64_t max_target);
 
 }  // namespace hone

@@ -9,8 +9,8 @@
 
 namespace hone {
 
-// The number that the text spells, in the form of std::from_chars; none if only a part of the text is a number, or if
-// the number does not fit T. White space around it is not accepted.
+// The number that the text spells, in the form that std::from_chars reads. None if the text is not completely a number
+// (white space around the number is not accepted), or if the number does not fit T.
 template <class T>
 std::optional<T> parsed(std::string_view text) {
   T value{};

@@ -1,8 +1,9 @@
 // Reads rows of preference data, in the forms of the library TRL:
 //
 //   pairs    chosen and rejected: two answers, of which the first is preferred; optionally prompt and margin
-//   labels   prompt, completion and label: true if the completion is wanted. A row of pairs becomes two rows of labels
+//   labels   prompt, completion and label; the label is true if the completion is wanted
 //
+// A caller that wants labels may also read files of pairs: each row of pairs then becomes two rows of labels.
 // Prompts and answers are texts, or lists of messages (message_cells.h).
 #pragma once
 
@@ -21,7 +22,7 @@ struct PreferenceRow {
   // In the form labels, `chosen` is the completion and `rejected` is null.
   OrderedJson chosen, rejected;
   OrderedJson tools, kwargs;  // tools and chat_template_kwargs of a chat; null: none
-  double margin = 0;          // the column margin; 0 without one
+  double margin = 0;          // the value in the column margin; 0 if there is no such column
   bool wanted = true;         // the label, in the form labels
   // The place of the row, as in Row (rows.h); the reader owns the name of the file. `where` is the place as text.
   std::string_view file;
@@ -42,8 +43,8 @@ class PreferenceReader {
   // form.
   static Result<PreferenceReader> open(const std::vector<std::string>& files, const Wanted& wanted);
 
-  // Fills `row` with the next row. Returns false after the last row. Errors: those of the reader; H2110 a cell holds
-  // something other than its form needs, or some of prompt and answers are texts and others messages.
+  // Fills `row` with the next row. Returns false after the last row. Errors: those of the reader; H2110 a cell does not
+  // hold a value of the kind that the form needs, or the prompt and the answers of a row mix texts and messages.
   Result<bool> next(PreferenceRow& row);
   bool has_margins() const { return margin_.has_value(); }
   const std::string& note() const {
@@ -64,8 +65,8 @@ class PreferenceReader {
   std::string note_;
 };
 
-// Moves the common beginning of both answers into the prompt, as TRL's extract_prompt: whole messages, or characters of
-// texts. A space at the end of the common characters stays in the answers.
+// Moves the common beginning of both answers into the prompt, as TRL's extract_prompt does: whole messages if the
+// answers are messages, else characters. A space at the end of the common characters stays in the answers.
 void extract_prompt(PreferenceRow& row);
 
 }  // namespace hone

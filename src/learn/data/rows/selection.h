@@ -9,11 +9,12 @@
 
 namespace hone {
 
-// The number n of rows for validation: `percentage` % of `rows`, rounded to the nearest whole number, halves to the
-// even one as in Python. Rows [0, n) are for validation, [n, rows) for training, as train[:p%] and train[p%:] in
-// run_clm. Errors: H2115 the percentage is not between 0 and 100.
+// The number n of rows for validation: `percentage` % of `rows`, rounded to the nearest whole number (halves are
+// rounded to even, as in Python). Rows [0, n) are for validation, [n, rows) for training, as train[:p%] and train[p%:]
+// in run_clm. Errors: H2115 the percentage is not between 0 and 100.
 Result<int64_t> validation_rows(int64_t rows, double percentage);
-// validation_rows() for a run without a validation file; appends a note for the log. `training`: the run also trains.
+// validation_rows() for a run without a validation file. Appends to `notes` a sentence for the log. `training`: the run
+// also trains.
 // Errors: H2115 the percentage is not between 0 and 100, or no row is left for validation or for training.
 Result<int64_t> keep_for_validation(int64_t rows, double percentage, bool training,
                                     std::vector<std::string>& notes);

@@ -11,7 +11,7 @@
 
 namespace hone {
 
-// The tokens of a row of words, with the model's special tokens. A row that is longer than allowed is cut.
+// The tokens of a row of words, with the model's special tokens. A row with more tokens than allowed is cut.
 struct EncodedWords {
   std::vector<int32_t> ids;
   // word[i]: the index of the word that token i belongs to; -1: a special token.
@@ -24,11 +24,12 @@ using EncodeWords = std::function<Status(std::span<const std::vector<std::string
 
 struct TagColumns {
   std::string words = {}, tags = {};  // the columns of words and labels; "": read_tagged chooses
-  std::string task = "ner";           // names the usual column of labels: ner_tags
+  std::string task = "ner";           // the usual column of labels is <task>_tags, here `ner_tags`
   bool need_tags = true;              // false: rows to predict, which may have no labels
 };
 
-// Rows whose labels have no class ids yet: data.labels.tags has numbers of `seen` until number_tags replaces them.
+// Rows whose labels have no class ids yet: data.labels.tags has the numbers that the labels have in `seen`.
+// number_tags replaces these by class ids.
 struct TaggedText {
   LabelledRows data;
   SeenLabels seen;
@@ -37,13 +38,15 @@ struct TaggedText {
   std::string words, tags;  // the names of the columns that were read
   // The names of the classes 0, 1, ... in the files (ClassLabel); empty: none.
   std::vector<std::string> names;
-  // inside[t], where t counts the tokens of all rows: token t has a label although it is not the first of its word.
+  // inside[t], where t counts the tokens of all rows: true if token t has a label and is not the first token of its
+  // word, which is possible only with `all_tokens`.
   std::vector<bool> inside;
 };
 
-// Reads and tokenizes all rows of the files. The words of a row are a list of texts, in the column columns.words, else
-// `tokens`, else the first column. Its labels are a list of texts or whole numbers with the same length, in the column
-// columns.tags, else <task>_tags, else the second column. A label -100 means no label.
+// Reads and tokenizes all rows of the files. The words of a row are a list of texts in the column columns.words; if
+// that is "", in the column `tokens`, else in the first column. The labels of a row are a list of texts or whole
+// numbers, as long as the list of words, in the column columns.tags; if that is "", in the column <task>_tags, else in
+// the second column. A label -100 means no label.
 //
 // The first token of a word gets the label of the word, and its other tokens get kIgnoreLabel. With `all_tokens` all
 // tokens of the word get its label.

@@ -13,24 +13,25 @@ struct TextFiles {
   // Paths, globs, or folders of the datasets library; of a DatasetDict the splits `train` and `validation` are used.
   std::vector<std::string> train_files, validation_files;
   RowOptions rows;
-  // The column of the texts. "": the column `text`; if it does not exist, only_text_column decides.
+  // The column of the texts. "": the column `text`; if it does not exist, the member only_text_column decides.
   std::string text_column;
-  // Decides if text_column is "" and there is no column `text`. true: the only column that holds text (files.h);
-  // false: the first column.
+  // Used only if text_column is "" and there is no column `text`. true: takes the only column that holds text, as
+  // only_text_column() of files.h; false: takes the first column.
   bool only_text_column = false;
-  std::string column_name = "`text_column`";  // the setting of text_column, for messages
-  // The first rows of train_files, in percent of all its rows, are the validation set. The run does not train on them,
-  // even if it does not evaluate. Has no effect if there are validation_files, or if train_files is one dataset folder
-  // with a validation split.
+  std::string column_name = "`text_column`";  // the name of the setting that sets text_column, for messages
+  // This percentage of the rows of train_files, from the first on, is the validation set. The run does not train on
+  // these rows, even if it does not evaluate. Has no effect if there are validation_files, if has_validation is true,
+  // or if train_files is one dataset folder with a validation split.
   double validation_split_percentage = 5;
-  // The most rows or blocks to use after grouping, from the first on; -1: all.
+  // The largest number of rows or blocks to use for training and for evaluation, from the first on, counted after
+  // grouping; -1: all.
   int64_t max_train_samples = -1, max_eval_samples = -1;
   double fraction_of_train_data = 1;  // in (0, 1]: uses the first part of the training rows
   bool want_train = true, want_eval = false;
   // true: a validation set exists elsewhere, and no training rows are kept for validation.
   bool has_validation = false;
   bool eval_optional = false;  // true: no error if no training rows are kept for validation
-  // grouping, block_size and eos from the caller; find_parts sets the others.
+  // The caller sets grouping, block_size and eos; find_parts sets column, first_row and end_row.
   TextOptions options;
   // If a file is a folder of prepared shards (shards.h): the settings that the shards must have been made with.
   OrderedJson shard_settings;
@@ -40,7 +41,7 @@ struct TextFiles {
 // text_column, only_text_column and check_no_numbers (files.h).
 Result<size_t> chosen_column(RowReader& rows, const TextFiles& files);
 
-// The files and rows of one split, not read yet.
+// The files and rows of one split. They are not read yet.
 struct TextPart {
   std::string split;  // "train" or "validation"
   std::vector<std::string> files;

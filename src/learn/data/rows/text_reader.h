@@ -1,5 +1,5 @@
-// Tokenizes rows of text and groups the tokens into rows to train on, a batch at a time. Between batches its position
-// can be saved; a reader that continues from there gives the same rows.
+// Tokenizes rows of text and groups the tokens into rows to train on, a batch at a time. Between batches the position
+// of the reader can be saved; a reader that continues from the saved position gives the same rows.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,7 @@ using Tokenize = std::function<Status(std::span<const std::string_view> texts,
 // The position of the next batch.
 struct TextPosition {
   RowPosition at;  // position of the RowReader
-  // Rows that the RowReader returned before, including those before TextOptions::first_row.
+  // Number of rows that the RowReader returned before this position, including rows before TextOptions::first_row.
   int64_t rows = 0;
   bool ended = false;  // all rows were read
   TextState state;     // tokens and counts of the TextBuilder
@@ -31,8 +31,8 @@ struct TextPosition {
 Result<TextPosition> position_from_json(const Json& json, const std::string& name);
 
 // Checks that reading gave at least one row to train on. `counts` has the counts of the TextBuilder, and `kept` is the
-// number of rows or blocks that are used. Errors: H2113 the data has no rows, or with Grouping::kRows no row has two
-// tokens; H2114 with Grouping::kBlocks the tokens do not fill one block.
+// number of rows or blocks that are used. Errors: H2113 the data has no rows, or with Grouping::kRows no row has at
+// least two tokens; H2114 with Grouping::kBlocks the tokens do not fill one block.
 Status check_some_rows(const TextCounts& counts, const TextOptions& options, int64_t kept);
 
 class TextReader {
@@ -40,7 +40,7 @@ class TextReader {
   TextReader(std::unique_ptr<RowReader> rows, const TextOptions& options, Tokenize tokenize);
 
   // Reads the next batch (1,000 rows of text or 8 MiB, batch.h) and appends to `out` the rows that it completes,
-  // which may be none. Returns false if all batches were read before. The size of a batch does not affect the rows.
+  // which may be none. Returns false if no batch is left to read. The size of a batch does not affect the rows.
   // Errors: those of the reader and of `tokenize`; H2110 a cell holds neither text nor a list of token ids.
   Result<bool> read(TokenRows& out);
 

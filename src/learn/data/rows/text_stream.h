@@ -1,10 +1,10 @@
-// Streams the rows of a split during training. It holds two windows of rows and one batch of text in memory, whatever
-// the size of the data. While the rows of one window are used, a thread reads the next window.
+// Streams the rows of a split during training. A TextStream holds two windows of rows and one batch of text in memory,
+// whatever the size of the data. While the rows of one window are used, a thread reads the next window.
 //
 // A window has `window_rows` rows, or a few more if its last batch of text gave more. With `shuffle` the rows of a
-// window are permuted, by the seed, the epoch and the window; so only rows near each other are mixed, as by
-// shuffle(buffer_size) of the datasets library. Without `shuffle` rows keep their order and their numbers, so a run
-// computes the same bits as without streaming as long as its batches are full.
+// window are permuted; the permutation depends on the seed, the epoch and the window. So only rows near each other are
+// mixed, as by shuffle(buffer_size) of the datasets library. Without `shuffle` rows keep their order and their numbers,
+// and a run whose batches are all full computes the same bits as a run without streaming.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ struct StreamOptions {
   bool shuffle = false;
   int64_t window_rows = 1;
   uint64_t seed = 0;
-  int64_t max_rows = -1;  // rows of an epoch, from the first on; -1: all
+  int64_t max_rows = -1;  // largest number of rows to use in an epoch, from the first on; -1: all
   // true: open() starts to read the first window; false: the first take() does.
   bool read_at_once = false;
 };
@@ -27,7 +27,7 @@ struct StreamOptions {
 // The position of the next row, to save and to pass to seek().
 struct StreamPosition {
   int64_t epoch = 0;
-  TextPosition window;  // position of the TextReader before the window of the row
+  TextPosition window;  // position of the TextReader at the start of the window that holds the row
   int64_t first = 0;    // number of the window's first row, counted from the start of the epoch
   int64_t taken = 0;    // rows of the window that take() returned
 
@@ -38,7 +38,7 @@ Result<StreamPosition> stream_position_from_json(const Json& json, const std::st
 
 class TextStream {
  public:
-  // Opens the files of a part. A thread calls `tokenize`, one call at a time, while the caller works.
+  // Opens the files of a part. A thread of the stream calls `tokenize`, one call at a time, while the caller works.
   // Errors: those of open_rows.
   static Result<std::unique_ptr<TextStream>> open(const TextPart& part, const Tokenize& tokenize,
                                                   const StreamOptions& options);
@@ -48,13 +48,14 @@ class TextStream {
   // Errors: those of the data, when the rows that caused them are taken; H2113 or H2114 of check_some_rows if the epoch
   // has no rows. After an error place() is unchanged: the next call reads the same rows again.
   Status take(int64_t count, TokenRows& rows, std::vector<int64_t>& numbers);
-  // next_epoch() continues at the first row of the next epoch, rewind() at that of epoch `epoch`. Errors: as take().
+  // next_epoch() continues at the first row of the next epoch, rewind() at the first row of epoch `epoch`. Errors: as
+  // take().
   Status next_epoch() { return rewind(place_.epoch + 1); }
   Status rewind(int64_t epoch = 0);
 
   const StreamPosition& place() const { return place_; }
   // Continues at a saved position of a stream with the same part and options. Errors: as take(); H2102 the data has
-  // changed and has no such row.
+  // changed and no longer has a row at this position.
   Status seek(const StreamPosition& place);
   ~TextStream() { stop_ = true; }  // waits until the thread has read its current batch
 
@@ -70,7 +71,7 @@ class TextStream {
   void read_ahead(int64_t first, bool from_start);
   Status take_next();
 
-  TextReader reader_;  // used only by the thread that reads ahead, while it runs
+  TextReader reader_;  // while the thread that reads ahead runs, only that thread uses it
   TextPosition start_;
   StreamOptions options_;
   StreamPosition place_;
@@ -78,7 +79,7 @@ class TextStream {
   std::optional<RowOrder> order_;
   bool loaded_ = false;            // window_ is the window of place_, and ahead_ is valid
   std::atomic<bool> stop_{false};  // tells the thread that its rows are not needed
-  // Fills next_. The last member: it is destroyed first, and waits for the thread.
+  // The result of the thread that fills next_. Keep it the last member: it is destroyed first and waits for the thread.
   std::future<Status> ahead_;
 };
 

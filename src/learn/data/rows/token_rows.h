@@ -1,5 +1,5 @@
-// Rows of token ids to train on, and their construction from tokenized text for causal language models: blocks of
-// concatenated rows as in run_clm of Transformers, or each row for itself.
+// Rows of token ids to train on. For causal language models they are made from tokenized text: either as blocks of
+// concatenated rows, as in run_clm of Transformers, or with each row of text as a row of its own.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +47,7 @@ class TokenRows {
   void add(std::span<const int32_t> ids, RowOrigin place = 0);
   // Appends a copy of row i of `other`, with its place.
   void add_from(const TokenRows& other, int64_t i);
-  // Encodes a place for add(): a line of a file from 1, or with `is_row` the number of a row from 1.
+  // Encodes a place for add(): a file, and the 1-based number of a line, or with `is_row` of a row.
   RowOrigin place_in(std::string_view file, int64_t line, bool is_row);
   std::string place_text(int64_t i) const;  // "train.csv:7", "train.parquet row 7"; "": unknown
   // Appends mapped rows; throws a Bug if there are rows in memory.
@@ -57,8 +57,8 @@ class TokenRows {
   void shrink() { ids_.shrink_to_fit(), offsets_.shrink_to_fit(), places_.shrink_to_fit(); }
   bool is_mapped() const { return !views_.empty(); }
   // Checks that mapped files have not changed since they were mapped. Call it after you read rows and before you use
-  // them; row() returns an empty row if the file no longer holds it. With `rows`, checks fully only the files of these
-  // rows; of the others it checks only that no read has failed. Errors: H0117 a file has changed.
+  // them: row() returns an empty row if the file no longer holds the row. With `rows`, only the files of these rows are
+  // checked fully; for the other files it checks only that no read has failed. Errors: H0117 a file has changed.
   Status check_unchanged() const;
   Status check_unchanged(std::span<const int64_t> rows) const;
   int64_t memory_bytes() const;  // bytes of the rows in memory; mapped rows count as 0
@@ -100,8 +100,8 @@ class RowsHash {
 };
 
 enum class Grouping {
-  // As in run_clm: each 1,000 consecutive rows are concatenated and cut into blocks of block_size tokens. The tokens
-  // after the last full block are dropped.
+  // As in run_clm: each group of 1,000 consecutive rows is concatenated and cut into blocks of block_size tokens. The
+  // tokens after the last full block of a group are dropped.
   kBlocks,
   // Each row stays a row. EOS is appended if the row does not end with it. After that, a row of more than block_size
   // tokens is cut to block_size tokens.
@@ -110,7 +110,7 @@ enum class Grouping {
 
 struct TextOptions {
   Grouping grouping = Grouping::kBlocks;
-  int64_t block_size = 1024;   // tokens of a block, or the most tokens of a row
+  int64_t block_size = 1024;   // tokens of a block; kRows: the largest number of tokens of a row
   std::optional<int32_t> eos;  // kRows: the token to append; none: nothing is appended
   // kRows: when a row is cut, this number of tokens at its end stay, and tokens before them are removed.
   int64_t last_kept = 0;
@@ -129,10 +129,10 @@ struct TextCounts {
   int64_t tokens_read = 0;  // before tokens are dropped or appended
   int64_t rows_kept = 0;    // rows or blocks of the result
   int64_t tokens_kept = 0;
-  // kBlocks: tokens after the last full block; kRows: tokens of cut and too short rows.
+  // kBlocks: tokens after the last full block of a group; kRows: tokens cut from rows, and tokens of too short rows.
   int64_t tokens_dropped = 0;
   int64_t rows_cut = 0;  // kRows: rows longer than block_size
-  // kRows: rows of fewer than two tokens, which are left out: there is nothing to predict.
+  // kRows: rows of fewer than two tokens. They are left out, as they have no token to predict.
   int64_t rows_too_short = 0;
   int64_t eos_appended = 0;  // kRows: rows to which EOS was appended
 };
@@ -140,7 +140,7 @@ struct TextCounts {
 // The whole state of a TextBuilder, to save and to continue from.
 struct TextState {
   TextCounts counts;
-  std::vector<int32_t> pending;  // tokens of the current group of rows that are in no block yet
+  std::vector<int32_t> pending;  // kBlocks: tokens of the current group that are not in a block yet
   int64_t group_rows = 0;        // rows of the current group so far
 };
 
@@ -167,7 +167,7 @@ class TextBuilder {
 
   TextOptions options_;
   TextState state_;
-  RowOrigin pending_place_ = 0;  // the place of the row that the first token of `pending` is from
+  RowOrigin pending_place_ = 0;  // the place of the row that contains the first token of `pending`
 };
 
 }  // namespace hone

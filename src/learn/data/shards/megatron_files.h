@@ -1,7 +1,7 @@
 // Writes prepared rows as data sets of Megatron-LM: for each split a file of token ids (.bin) and its index (.idx, see
 // learn/data/formats/megatron_index.h).
 //
-//   D/train.bin, D/train.idx, D/validation.bin, ...   --data-path D/train
+//   D/train.bin, D/train.idx, D/validation.bin, ...   for Megatron's --data-path D/train
 //   D/hone_megatron.json                              written last: settings, sources, counts
 //   D/shards/                                         only while the rows are made
 #pragma once
@@ -31,12 +31,12 @@ struct MegatronFiles {
 // one writes the files, and the others wait. `sources` are the records of the source files, as in the manifest of the
 // shards.
 // Errors: those of `make` and of the store; H2132 the folder holds other files, or files with the wrong size; H2133
-// it holds files that were made with other settings or from other sources.
+// the folder holds files that were made with other settings or from other sources.
 Result<MegatronFiles> prepare_megatron(
     const PrepareOptions& options, const OrderedJson& sources,
     const std::function<Result<Prepared>(const PrepareOptions&)>& make);
 
-bool has_megatron(const std::string& folder);  // true if the folder has finished files
+bool has_megatron(const std::string& folder);  // true if the folder has finished files of prepare_megatron
 
 // Deletes the files that prepare_megatron writes. Does nothing if the folder has neither finished files nor shards of
 // prepare_megatron.

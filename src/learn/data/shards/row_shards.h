@@ -4,7 +4,7 @@
 //                    rows to predict
 //   ner              input_ids; labels: the class id of each token, -100 for tokens without a class. Rows to predict
 //                    have 0 for each token to predict
-//   sft              input_ids; labels: for each token to learn its id, -100 for the other tokens
+//   sft              input_ids; labels: the id of each token to learn, -100 for the other tokens
 //   pairs            input_ids; labels: the ids of the target, empty if there is no target
 //   preferences, qa  input_ids and other columns of lists: learn/tasks/preference_data.h, qa_data.h
 //
@@ -28,8 +28,8 @@ RowSplit labelled_split(const std::string& name, LabelledRows rows, const LabelC
 // The split of token classification rows. `map` is the map that number_tags used; null for rows to predict.
 RowSplit tagged_split(const std::string& name, LabelledRows rows, const LabelCounts& counts,
                       const LabelMap* map);
-// The split of instruction rows. The tag of a token is its own id if it is learnt, else kIgnoreLabel. `about` is the
-// record for ShardSplit::about.
+// The split of instruction rows. In RowLabels::tags each token to learn has its own id, and other tokens have
+// kIgnoreLabel. `about` is the record for ShardSplit::about.
 RowSplit instruction_split(const std::string& name, LabelledRows rows, const OrderedJson& about);
 RowSplit pair_split(const std::string& name, PairRows rows);
 
@@ -57,7 +57,7 @@ Result<InstructionShards> open_instruction_shards(const std::string& folder,
                                                   const std::string& split);
 struct ListShards {
   TokenRows ids;
-  std::vector<TokenRows> lists;  // one for each wanted column, in its order
+  std::vector<TokenRows> lists;  // one for each wanted column, in the order of `columns`
   OrderedJson about;
 };
 // Reads input_ids and the named columns of lists of a split into memory. Errors: H2132, H0117 as above.

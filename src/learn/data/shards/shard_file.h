@@ -31,7 +31,7 @@ struct ShardColumn {
   int64_t values_at = 0;   // place of the array of values
   bool operator==(const ShardColumn&) const = default;
 };
-// Arrow's name of a kind: "list<int32>", "int64" or "float". kind_of is the inverse; none for another name.
+// Arrow's name of a kind: "list<int32>", "int64" or "float". kind_of is the inverse; none for any other name.
 std::string kind_name(ShardColumn::Kind kind);
 std::optional<ShardColumn::Kind> kind_of(const std::string& name);
 
@@ -51,8 +51,8 @@ struct ShardFile {
 std::string shard_bytes(const TokenRows& rows, std::span<const RowColumn> beside, int64_t begin,
                         int64_t end, ShardFile& shard);
 
-// A mapped shard. `ids` keeps the file mapped. `beside` has one entry for each ShardFile::beside; the entries are valid
-// as long as `ids`.
+// A mapped shard. `ids` keeps the file mapped. beside[i] has the values of ShardFile::beside[i]; it is valid as long as
+// `ids` exists.
 struct MappedShard {
   RowsView ids;
   std::vector<std::variant<RowsView, std::span<const int64_t>, std::span<const float>>> beside;

@@ -6,9 +6,9 @@
 namespace hone {
 
 inline constexpr const char* kShardManifest = "hone_shards.json";
-// The file in the folder while shards are made: settings, sources, finished shards, position in the text.
+// A file that exists only while shards are made. It has settings, sources, finished shards, and the text position.
 inline constexpr const char* kShardProgress = "hone_progress.json";
-// The folder of leases and results while several processes make the shards.
+// The folder of leases and results. It exists only while several processes make the shards.
 inline constexpr const char* kShardWork = "work";
 // The names that a split may have.
 inline constexpr std::array kSplits = {"train", "validation", "validation_mismatched", "test",

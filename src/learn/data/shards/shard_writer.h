@@ -1,4 +1,4 @@
-// Writes shards, and the JSON files with which the datasets library reads the folder.
+// Writes shards, and the JSON files that the datasets library needs to read the folder.
 #pragma once
 
 #include <span>
@@ -8,10 +8,10 @@
 
 namespace hone {
 
-// Writes all rows as files <folder>/<stem>-00000.arrow and so on, and adds the files to split.shards. If it has shards
-// already, the numbers continue after them. Also updates the hash and the smallest and largest id of `split`. A file
-// ends with the row that reaches `max_tokens` tokens, in input_ids and the other columns of lists together. `beside`
-// are the columns besides input_ids. Errors of all functions: those of the store.
+// Writes all rows as files <folder>/<stem>-00000.arrow and so on, and adds the files to split.shards. If split.shards
+// is not empty, the numbers continue after its last shard. Also updates the hash and the smallest and largest id of
+// `split`. A file ends with the row that reaches `max_tokens` tokens, counted in all columns of lists together.
+// `beside` are the columns besides input_ids. Errors of all functions of this file: those of the store.
 Status write_shards(const std::string& folder, const std::string& stem, const TokenRows& rows,
                     std::span<const RowColumn> beside, int64_t max_tokens, ShardSplit& split);
 

@@ -1,5 +1,5 @@
-// Prepared token shards: the rows of a data set, tokenized and grouped once, in files that training maps
-// (shard_file.h). hone prepare writes the folder. The datasets library can read it too, as a DatasetDict:
+// Prepared token shards: the rows of a data set, tokenized and grouped once, in files that training maps into memory
+// (shard_file.h). `hone prepare` writes them into a folder D. The datasets library can read D too, as a DatasetDict:
 //
 //   D/hone_shards.json                    what the rows were made from, and where they are
 //   D/dataset_dict.json
@@ -24,9 +24,10 @@ struct ShardSplit {
   TextCounts counts;  // for plain text: counts of rows and tokens
   // For other data: an object with the task's counts and names (row_shards.h); null for plain text.
   OrderedJson about;
-  // RowsHash of all rows. If several processes made the shards (shared_prepare.h): FNV-1a over the hashes of the items.
+  // RowsHash of all rows. If several processes made the shards (shared_prepare.h): FNV-1a over the hashes of their
+  // items of work.
   uint64_t hash = 0;
-  // The smallest and the largest token id, where 0 counts as one of the ids.
+  // The smallest and the largest of 0 and all token ids.
   int32_t min_id = 0, max_id = 0;
   int64_t rows() const;
   int64_t tokens() const;
@@ -89,21 +90,21 @@ struct PrepareOptions {
   OrderedJson settings;  // for ShardManifest::settings
   // A shard ends with the row that reaches this number of tokens.
   int64_t max_shard_tokens = 16 << 20;
-  // Called after each shard with the split and the number of its tokens so far. A result other than 0 stops the work:
-  // Prepared::stopped is then true.
+  // Called after each shard with the split and the number of tokens written for it so far. A result other than 0 stops
+  // the work: Prepared::stopped is then true.
   std::function<int(const std::string& split, int64_t tokens)> progress = {};
 };
 struct Prepared {
   ShardManifest manifest;
-  // true: the work was stopped before it was finished; the same call continues it.
+  // true: the work was stopped before it was finished. To continue, call the same function again.
   bool stopped = false;
   bool was_there = false;  // the folder held the finished shards before the call
   std::vector<std::string> notes;
 };
 // Reads and tokenizes every part and writes its shards. If an earlier run was killed or stopped, continues after its
 // last finished shard; the files have the same bytes as those of an uninterrupted run. Finished shards are never
-// written again. Errors: those of the data; H2133 the folder holds shards of other settings or sources; H2132 it
-// holds other files.
+// written again. Errors: those of the data; H2133 the folder holds shards that were made with other settings or from
+// other sources; H2132 the folder holds other files.
 Result<Prepared> prepare_shards(const std::vector<TextPart>& parts, const PrepareOptions& options,
                                 const Tokenize& tokenize);
 
@@ -126,7 +127,8 @@ struct PreparedPart {
   std::string split, folder;
 };
 // Merges the shards of finished folders into options.folder. The folders must have been made with the same settings.
-// `files` are the source files of all parts, by split. Rows and hashes equal those of preparing all files at once.
+// `files` are the source files of all parts, by split. Rows and hashes are the same as if all files were prepared at
+// once.
 // Shards are hard links if the disk supports them, else copies. Errors: H2132 the rows have class labels or values,
 // which folders may number differently; H2132, H2133 as prepare_shards.
 Result<Prepared> merge_shards(const std::vector<PreparedFiles>& files,

@@ -1,5 +1,5 @@
-// Runs hone prepare by several processes, on one or several hosts, into one folder or bucket. The files are cut into
-// items of work (work_plan.h), which the processes take one by one.
+// Runs `hone prepare` in several processes, on one or several hosts, which write into one folder or bucket D. The files
+// are cut into items of work (work_plan.h), which the processes take one by one.
 //
 //   D/hone_progress.json            the plan: settings, sources, items of work; the first process writes it
 //   D/work/rows/000003.lease-001    lease of the process that works on item 3 of step rows (base/store/work_items.h)
@@ -7,7 +7,7 @@
 //   D/train/data-000003-00000.arrow a shard of item 3
 //   D/hone_shards.json              written when all items are done; then the plan and D/work are deleted
 //
-// Rows are grouped into blocks inside an item (shuffled texts: inside a part of the shuffled order). So the bytes of
+// A block of tokens never crosses the end of an item (shuffled texts: of a part of the shuffled order). So the bytes of
 // the shards depend only on the files and the settings, not on the number of processes, nor on processes that were
 // killed.
 #pragma once
@@ -34,8 +34,8 @@ Result<SharedState> plan_shared(const std::vector<TextPart>& parts, const Prepar
 int64_t shared_done(const std::string& folder);
 
 // Works on items until all are done, by this process or by others, and then finishes the folder. options.settings must
-// include the size of an item. options.progress is not called; see SharedWork::progress. The parts must use all rows:
-// first_row and end_row have their default values. Errors: those of the data and of the store; as prepare_shards.
+// include the size of an item. Calls SharedWork::progress, not options.progress. The parts must use all rows: first_row
+// and end_row have their default values. Errors: those of the data and of the store; those of prepare_shards.
 Result<Prepared> prepare_shared(const std::vector<TextPart>& parts, const PrepareOptions& options,
                                 const SharedWork& work, const Tokenize& tokenize);
 

@@ -1,7 +1,8 @@
 // The steps of a shared preparation (shared_prepare.h). A step consists of items that are independent of each other and
 // use the results of earlier steps:
 //
-//   keys      with deduplication; for each item of the data: computes the keys of its texts
+//   keys      with deduplication; for each item of the data: computes the keys of its texts, which are hashes that
+//             equal or similar texts share
 //   pairs     with deduplication; for each part of the keys: finds texts that share a key
 //   clusters  with MinHash; one item: links pairs to clusters and lists the texts to leave out
 //   rows      for each item of the data: writes its shards. In a split to shuffle: writes its tokenized texts, divided

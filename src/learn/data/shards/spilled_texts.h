@@ -1,6 +1,6 @@
 // Shuffles all texts of a split although only a part of them fits into memory. Each text gets a random 64-bit key,
-// which depends on the seed, the item of work and the row. The shuffled order is the order of the keys. For equal
-// keys the item and the row decide.
+// which depends on the seed, the item of work and the row. The shuffled order is the order of the keys. Texts with
+// equal keys are ordered by item and row.
 //
 // First each item divides its texts into parts by ranges of keys, one section of bytes for each part (TextSpill). Then
 // each part is read from all items and sorted (SpilledTexts). A text in a section is

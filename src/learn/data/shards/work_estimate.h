@@ -7,9 +7,9 @@
 namespace hone {
 
 struct WorkEstimate {
-  int64_t files = 0, source_bytes = 0;  // number of source files, and their sizes on disk together
-  // Tokens of all texts, in proportion to source_bytes. For compressed and columnar files this assumes that a byte of
-  // the file is a byte of text.
+  int64_t files = 0, source_bytes = 0;  // number of source files, and their total size on disk
+  // Tokens of all texts, in proportion to source_bytes. For compressed and columnar files this estimate assumes that a
+  // byte of the file is a byte of text.
   double tokens = 0;
   // The predicted time: to tokenize all texts with the threads of this process; with deduplication also to compute the
   // keys of the texts with `workers` threads.

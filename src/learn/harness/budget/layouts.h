@@ -40,8 +40,8 @@ struct Layouts {
   // The run on one device (GPUs and TPUs), one machine, half of the machines and all machines; equal ones appear once.
   // Empty if nothing fits or the cluster is one device.
   std::vector<Scale> scales;
-  // Rows per second and device of `s`, divided by those of the first of `scales` that fits. 1 means that the speed of
-  // the run grows in proportion to the number of devices.
+  // Rows per second per device of `s`, divided by the same value of the first of `scales` that fits. 1 means that the
+  // speed of the run grows in proportion to the number of devices.
   double scaling(const Scale& s) const;
   // The best layout or, if none fits, the last one that was tried.
   const RankPlan& shown() const { return tried[best.value_or(tried.size() - 1)]; }

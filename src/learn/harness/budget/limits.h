@@ -23,7 +23,7 @@ struct ArenaLimits {
   bool shared = false;
 };
 
-// The limits that --device_memory and --host_memory give, less the memory of the runtime.
+// The limits that --device_memory and --host_memory give, minus the memory of the runtime.
 //   device with its own memory   --device_memory limits the device (default: all of its memory); --host_memory limits
 //                                the host's arena and the runtime together (default: no limit)
 //   CPU, both flags              --device_memory limits the device's arena; --host_memory limits the host's arena
@@ -38,8 +38,8 @@ ArenaLimits limits_of(const TrainSettings& s, const DeviceSpec& spec, int64_t da
 inline constexpr int64_t kRowsBudget = 64 << 20;
 
 // The largest number of bytes that the process may have in memory while it reads its rows, before it allocates any
-// arena: the smaller one of the flags' limit and the memory that is free or already the process's, less 64 MiB for data
-// that are read between two checks. Never less than kRowsBudget.
+// arena. It is the smaller one of two numbers, minus 64 MiB for data that are read between two checks: the limit that
+// the flags give, and the free memory plus the memory that the process already has. Never less than kRowsBudget.
 int64_t reading_ceiling(const TrainSettings& s);
 
 // Bytes that a plan needs in each space. If `limits.shared`, `device` includes the bytes of the host.

@@ -34,8 +34,8 @@ struct LargestBatch {
   int64_t rows = 0;  // rows of the largest micro-batch that fits; 0: not even one row fits
   Needs one_more;    // memory that rows + 1 rows need; zeros if `rows` is kMostRowsTried
 };
-// Finds the largest number of rows that fit in a micro-batch, at most kMostRowsTried. It depends on the device, its
-// limits and the shapes of rows, not on per_device_train_batch_size. Errors: those of plan_of.
+// Finds the largest number of rows that fit in a micro-batch, at most kMostRowsTried. The number depends on the device,
+// the limits and the shapes of rows, not on per_device_train_batch_size. Errors: those of plan_of.
 Result<LargestBatch> largest_micro_batch(const TaskModel& m, const Backend& backend,
                                          const ArenaLimits& limits, const ShapesOf& shapes_of);
 
@@ -50,9 +50,9 @@ std::string needs_text(const Needs& needs, const std::string& row, const ArenaLi
 // Planned and measured memory of a run.
 struct MemoryReport {
   int64_t planned_bytes = 0;  // bytes of the arenas by the plan
-  // Bytes of the process's anonymous and shared pages now, less runtime_bytes.
+  // Bytes of the process's anonymous and shared pages now, minus runtime_bytes.
   int64_t measured_bytes = 0;
-  // Bytes of these pages just before the arenas were mapped: tokenizer, data.
+  // Bytes of the process's anonymous and shared pages just before the arenas were mapped: tokenizer, data.
   int64_t runtime_bytes = 0;
   int64_t arena_bytes = 0;   // bytes of the arenas that are in the process's memory now
   int64_t device_bytes = 0;  // bytes of the arena of a device with its own memory; else 0

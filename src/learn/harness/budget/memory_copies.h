@@ -20,8 +20,9 @@ struct MemoryCopies {
 };
 
 // Predicts the sizes; nullopt if --memory_save_steps is 0. `plan`: the plan of one rank. `weights`: names of the saved
-// weights (saved_weights). `ranks`: number of ranks of the run. `machines`: number of its machines. If every rank has
-// all of a state, each rank writes 1 / ranks of it; otherwise each rank writes the rows that it has.
+// weights (saved_weights). `ranks`, `machines`: numbers of ranks and of machines of the run. A state is the tensor of a
+// weight or of optimizer values. If every rank has the whole tensor, each rank writes 1 / ranks of it. If the ranks
+// divide the rows of the tensor, each rank writes the rows that it has.
 std::optional<MemoryCopies> memory_copies(const TrainSettings& s, const RunPlan& plan,
                                           const std::vector<std::string>& weights, int64_t ranks,
                                           int64_t machines);

@@ -40,8 +40,8 @@ Result<PlannedTime> plan_time(const TaskModel& m, const RunLength& length, const
                               double step_seconds, double evaluation_seconds,
                               const DeviceSpec& device, bool is_here);
 OrderedJson time_json(const TaskSettings& s, const PlannedTime& t);
-// The prediction as lines of text. If the number of steps is unknown, a line that names the settings to give; "" if the
-// run does not train.
+// The prediction as lines of text. If the number of steps is unknown: one line, which names the settings to give. If
+// the run does not train: "".
 std::string time_text(const TaskSettings& s, const PlannedTime& t);
 
 }  // namespace hone

@@ -12,7 +12,7 @@ struct Cluster {
   int64_t machines = 1;                             // number of machines
   int64_t all() const { return count * machines; }  // devices in all machines
 };
-inline constexpr int64_t kMostMachines = 65536;  // the largest number of machines; above it: H0203
+inline constexpr int64_t kMostMachines = 65536;  // the largest number of machines; more are error H0203
 
 struct PlannedDevices {
   Cluster cluster;
@@ -26,8 +26,8 @@ struct PlannedDevices {
 //   "2xcpu"            2 ranks on the CPU
 //   "v3-8"             a slice of 8 TPU cores
 // `threads`: CPU threads of each device; 0: the cores of a machine, divided among its CPU devices. Errors: H0203 there
-// is no such device, or a count is not possible (H1402 of opening a device is not returned); other errors of opening a
-// device of this machine.
+// is no such device (H0203 then replaces H1402), or a count is not possible; other errors of opening a device of this
+// machine.
 Result<PlannedDevices> planned_devices(const std::string& name, int threads);
 
 }  // namespace hone

@@ -28,8 +28,8 @@ struct TaskModel {
   static Result<TaskModel> make(const Task& task, const Pretrained& model,
                                 const DeviceSpec& device = {});
   void take(const DeviceSpec& device);  // replaces the facts of the device
-  // A TaskModel for the task `other`, with the same model and device as this one and without a memo. `other` must
-  // outlive it. The form of the rows is that of this task.
+  // A TaskModel for the task `other`, with the same model, device and form of the rows as this one and without a memo.
+  // `other` must outlive the result.
   TaskModel with(const Task& other) const {
     return {other, config, form, host_lane, keeps_narrow, rows_apart};
   }
@@ -114,11 +114,11 @@ struct RunProgram {
 // Lists all programs of the run. Their names:
 // If a step is one micro-batch:
 //   step.<shape>         a whole optimizer step
-// Otherwise:
+// If a step has several micro-batches:
 //   train.<shape>        forward and backward of the first micro-batch of a step
 //   accumulate.<shape>   forward and backward of a later micro-batch; adds its gradients to those of the step
 //   update               the update of the weights after the micro-batches
-// Otherwise, if the task has a JointLoss, also:
+// If a step has several micro-batches and the task has a JointLoss, also:
 //   embed.<shape>        the embeddings of a micro-batch
 //   joint                the loss of all rows of a step: input `embeddings`, output `gradient` with respect to them
 // If the run evaluates:

@@ -38,7 +38,7 @@ StepTimes step_amounts(std::span<const Program> programs, const RunShapes& shape
 StepRuns mean_step_runs(const StepTimes& times, double micro_batches);
 // For data that are read: the mean over up to 64 steps of the feed, spread over the run and cut into micro-batches as
 // in the run. In each step the rank that takes longest counts. If the data are streamed, the result is that of the
-// function above. Errors: those of the feed.
+// other mean_step_runs(). Errors: those of the feed.
 Result<StepRuns> mean_step_runs(const TrainSettings& s, const StepTimes& times,
                                 const BatchGrid& grid, RowFeed& feed, double micro_batches);
 // The seconds of the step that mean_step_runs() returns for these arguments.
@@ -60,8 +60,8 @@ struct RunLength {
   int64_t train_rows = 0;  // rows of the training set
   int64_t eval_rows = 0;   // rows of one evaluation
 };
-// The length of a run whose data are not read. If max_train_samples is set, it follows from the number of these rows;
-// otherwise from max_steps. `row_tokens`: tokens of each row. All members that remain unknown are 0.
+// The length of a run whose data are not read. The length follows from max_train_samples if that is set, otherwise from
+// max_steps. `row_tokens`: tokens of each row. Members that remain unknown are 0.
 RunLength length_without_data(const TaskSettings& s, int64_t row_tokens);
 // The length of a run whose data are read.
 RunLength length_of(const RowFeed& feed, const Examples& examples);

@@ -73,8 +73,8 @@ class TaskRun final : public TrainTask {
   // H1323 the disk with offloaded values failed; those of Examples::collate.
   Result<int64_t> evaluate_rows(int64_t begin, int64_t end, EvalMetrics& metrics,
                                 const char* title = nullptr);
-  // Evaluates the rows of Examples::eval with these indices, in this order. Logs no progress; otherwise as the function
-  // above.
+  // Evaluates the rows of Examples::eval with these indices, in this order. Logs no progress. Otherwise as the other
+  // evaluate_rows().
   Result<int64_t> evaluate_rows(std::vector<int64_t> rows, EvalMetrics& metrics);
   // The indices of a step's training rows in their order. all: the rows of all ranks. mine: the rows of this rank.
   struct RowsOfStep {
@@ -98,7 +98,7 @@ class TaskRun final : public TrainTask {
   bool gathers_weights() const;
   // Whether all ranks must run each micro-batch in the same shape, that of the largest one.
   bool has_equal_shapes() const;
-  // The number of ranks that have the same rows: the size of the mesh's axis `tensor`. Their numbers are consecutive.
+  // The number of ranks that have the same rows: the size of the mesh's axis `tensor`. Such ranks are consecutive.
   size_t ranks_of_rows() const { return static_cast<size_t>(ranks().tensor().ranks); }
 
  private:
@@ -140,7 +140,7 @@ class TaskRun final : public TrainTask {
   Result<TakenRows> plan_part(const TakenRows& all);
   // Changes the shapes of the micro-batches in plan_ to the step's size of images.
   void take_side(int64_t step);
-  // The most tokens that a rank has in each micro-batch, on each axis.
+  // For each micro-batch, the largest number of tokens that any rank has in it, on each axis.
   Result<std::vector<AxisTokens>> most_tokens(const TakenRows& all);
   // The numbers of rows and tokens of all ranks. Call it after plan_part().
   const StepPlan& whole_step() const { return ranks().alone() || in_units() ? plan_ : whole_step_; }
@@ -151,14 +151,14 @@ class TaskRun final : public TrainTask {
   // Whether the update adds the parts of the ranks. With units it does so even on one rank.
   bool shares_update() const { return in_units() || !ranks().alone(); }
   int64_t unit_rows() const { return shapes_.train.max_rows; }
-  int64_t most_rounds() const;  // the most rounds of a step
+  int64_t most_rounds() const;  // the largest number of rounds of a step
   Result<TakenRows> plan_units_of(const TakenRows& all);
   // Sets the program's input `present`: the number of ranks that have a unit in this round.
   void put_present(BoundProgram& program, size_t round);
   // Stores the loss of this rank's unit in this round. Does nothing if the rank has no unit in it.
   void keep_unit_loss(size_t round, double loss);
   Result<bool> on_any_rank(bool mine);  // whether `mine` is true on any rank; all ranks call it
-  // Adds the update's sums over the ranks to `sums`, and requests a stop if another rank does.
+  // Adds the update's sums over the ranks to `sums`, and requests a stop if another rank has requested a stop.
   void take_reduced(const BoundProgram& program, double loss_scale, StepSums& sums);
   CollatedRows rows_of(const TakenRows& taken, const MicroBatchPlan& batch, int64_t step);
   // Runs the program of a micro-batch. `scale`: factor of the loss, which includes the loss scale.

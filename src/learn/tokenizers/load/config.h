@@ -36,7 +36,7 @@ struct TokenizerConfig {
   bool mask_is_text = false;
   std::optional<int64_t> model_max_length;
   std::optional<bool> truncates_left;  // true: truncation_side is "left"
-  // The special tokens in the files with their names: "bos_token", "pad_token" ...
+  // The special tokens of the files, each with its name there: "bos_token", "pad_token" ...
   std::vector<std::pair<std::string, AddedToken>> named;
   std::vector<AddedToken> listed;  // the tokens of added_tokens_decoder, by id
   bool lists_tokens = false;       // true: the files have added_tokens_decoder

@@ -12,8 +12,8 @@
 
 namespace hone {
 
-// GgufVocab::model of the two kinds of SentencePiece BPE in GGUF files: kScoredBpe has a score for each token,
-// kRankedBpe the list of merges.
+// Values of GgufVocab::model for the two kinds of SentencePiece BPE in GGUF files. A kScoredBpe vocabulary has a score
+// for each token, a kRankedBpe vocabulary has the list of merges.
 inline constexpr const char *kScoredBpe = "llama", *kRankedBpe = "gemma4";
 
 // The vocabulary in a GGUF file: the values of its keys tokenizer.ggml.*.
@@ -25,7 +25,7 @@ struct GgufVocab {
   std::vector<std::string> tokens;
   std::vector<int32_t> types;  // 1 normal, 2 unknown, 3 control, 4 user defined, 5 unused, 6 byte
   std::vector<std::string> merges;                 // "a b": the tokens a and b are merged
-  std::vector<float> scores;                       // of the tokens, for "llama" and "t5"
+  std::vector<float> scores;                       // of each token; only "llama" and "t5" have them
   int64_t bos = -1, eos = -1, unk = -1, pad = -1;  // ids; -1: the file has none
   int64_t sep = -1, cls = -1, mask = -1;           // ids for encoders; -1: the file has none
   std::optional<bool> add_bos, add_eos, add_space_prefix;
@@ -40,14 +40,14 @@ struct GgufVocab {
 // The tokenizer of a vocabulary. Errors: H2002 the lists do not match or are malformed; H2003 an unknown pre-tokenizer;
 // H2004 an unknown model; H2005 there is no unknown token although the model needs it.
 Result<Tokenizer> load_gguf_tokenizer(const GgufVocab& vocab);
-// The GGUF vocabulary of a tokenizer. `rows` is the number of rows of the embedding: each smaller id without a token
-// gets a filler token. `encoder`: true: also set the tokens around pairs. `model` is the form of a SentencePiece BPE:
-// kScoredBpe or kRankedBpe. Errors: H2004 no GGUF vocabulary gives the same ids as the tokenizer.
+// The GGUF vocabulary of a tokenizer. `rows` is the number of rows of the embedding: each id below `rows` without a
+// token gets a filler token. `encoder`: true: also set the tokens around pairs. `model` is the form of a SentencePiece
+// BPE: kScoredBpe or kRankedBpe. Errors: H2004 no GGUF vocabulary gives the same ids as the tokenizer.
 Result<GgufVocab> gguf_vocab(const Tokenizer& tokenizer, int64_t rows, bool encoder = false,
                              const char* model = kScoredBpe);
 
-// The side of a translation model whose texts are tokenized. Languages have the names of the model ("en_XX"); "":
-// those of tokenizer_config.json.
+// The side of a translation model whose texts are tokenized. Languages are named as in the model ("en_XX"); "": the
+// language that tokenizer_config.json names.
 struct TokenizerSide {
   bool targets = false;  // true: target texts, which the decoder writes; false: source texts
   std::string source_lang = {}, target_lang = {};
@@ -65,7 +65,7 @@ struct TokenizerSide {
 // tokenizer_config.json, special_tokens_map.json and added_tokens.json in the folder are used too. `path` may also be
 // the path of a tokenizer.json, vocab.txt, SentencePiece model or rank file.
 //
-// Errors: H2001 there are no such files, the message lists those that hone reads; H2002 a malformed file; H2003 an
+// Errors: H2001 there are no such files (the message lists the files that hone reads); H2002 a malformed file; H2003 an
 // unknown stage or option; H2004 a kind of tokenizer that hone does not read; H2005 the vocabulary lacks a token that
 // is needed; H2006 a splitting pattern does not compile.
 Result<Tokenizer> load_tokenizer(const std::string& path, const TokenizerSide& side = {});
@@ -75,12 +75,12 @@ Result<Tokenizer> load_vocab_merges(const std::string& vocab_path, const std::st
 
 // A copy of the tokenizer for texts that are given word by word. If it is byte-level and puts no space before a text,
 // the copy puts a space before each word, as Transformers does with add_prefix_space=True. The setting is saved with
-// it.
+// the copy.
 Result<Tokenizer> for_words(const Tokenizer& tokenizer);
 
-// Writes the files that Transformers needs to load the same tokenizer: copies of the files that it was loaded from,
-// and those of tokenizer.json, tokenizer_config.json and special_tokens_map.json that were missing. Errors: H2007 a
-// file cannot be written.
+// Writes the files that Transformers needs to load the same tokenizer. Copies the files from which it was loaded. If
+// tokenizer.json, tokenizer_config.json or special_tokens_map.json was not one of them, creates that file; but does not
+// create tokenizer.json if TokenizerParts::fits_tokenizer_json is false. Errors: H2007 a file cannot be written.
 Status save_tokenizer(const Tokenizer& tokenizer, const std::string& folder);
 
 // The text of a tokenizer.json for the tokenizer.

@@ -1,4 +1,4 @@
-// The loaders of all kinds of tokenizer files, and their shared parts. Each turns its files into TokenizerParts.
+// The loaders of all kinds of tokenizer files, and their shared parts. Each loader turns its files into TokenizerParts.
 // `where` is the name of the file for messages. Errors: H2002 a malformed file; H2003 an unknown stage or option;
 // H2005 the vocabulary lacks a token that is needed; others are named below.
 #pragma once
@@ -11,8 +11,10 @@
 
 namespace hone {
 
-// Reads the text of a tokenizer.json. As in Transformers 5, some tokenizer classes override stages of the file: the
-// prefix space of ByteLevel; all stages of LlamaTokenizer and BertTokenizer.
+// Reads the text of a tokenizer.json. As in Transformers 5, some tokenizer classes override stages of the file.
+// GPT2Tokenizer, Qwen2Tokenizer and classes such as RoBERTa's: the prefix space of ByteLevel. LlamaTokenizer,
+// T5Tokenizer and the classes of BERT, MPNet and config.is_spm_encoder(): all stages except the model and the
+// post-processor.
 Result<TokenizerParts> read_tokenizer_json(std::string_view text, const std::string& where,
                                            const TokenizerConfig& config = {});
 
@@ -51,7 +53,7 @@ bool is_sentencepiece(std::string_view bytes);
 Result<TokenizerParts> read_sentencepiece(std::string_view bytes, const std::string& where,
                                           const TokenizerConfig& config);
 
-// Reads a SentencePiece model as the classes of Transformers 5 do for which config.renumbers() is true:
+// Reads a SentencePiece model as in Transformers 5, for the classes for which config.renumbers() is true:
 // XLMRobertaTokenizer, MBartTokenizer, MBart50Tokenizer, PegasusTokenizer, CamembertTokenizer, AlbertTokenizer,
 // DebertaV2Tokenizer. Errors: H2004 the model is not a Unigram model.
 Result<TokenizerParts> read_renumbered(std::string_view bytes, const TokenizerConfig& config);
@@ -65,7 +67,7 @@ Status set_spm_encoder_post_processor(const TokenizerConfig& config, TokenizerPa
 Status set_mbart_post_processor(const TokenizerConfig& config, TokenizerParts& parts);
 
 // Creates ByT5Tokenizer. Its vocabulary is the 256 bytes, so there is no vocabulary file. If a text already ends with
-// the end token, a second one is appended, as by other tokenizers; ByT5Tokenizer of Transformers does not append it.
+// the end token, a second one is appended, as other tokenizers do. ByT5Tokenizer of Transformers does not append it.
 Result<TokenizerParts> read_bytes_tokenizer(const TokenizerConfig& config);
 Status set_bytes_post_processor(TokenizerParts& parts);
 

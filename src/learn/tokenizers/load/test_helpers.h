@@ -126,7 +126,8 @@ inline std::vector<std::vector<int32_t>> expect_golden_ids(const Tokenizer& t,
   return corpora;
 }
 
-// The 46 difficult texts in the data folder tok-gguf, and the ids that llama.cpp gives them with a vocabulary.
+// The 46 difficult texts in the data folder tok-gguf, and the ids that llama.cpp gives them with one of the
+// vocabularies there.
 struct HardTexts {
   std::vector<std::string> texts;
   std::vector<std::vector<int32_t>> ids;

@@ -20,7 +20,7 @@ struct Merge {
 };
 
 struct BpeParts {
-  // If byte_level is true, the tokens have each byte written as one printable character ("Ġthe" for " the").
+  // If byte_level is true, each byte of a token is written as one printable character ("Ġthe" for " the").
   Vocabulary vocabulary;
   std::vector<Merge> merges;  // if a pair appears twice, its last rank counts
   // ranks[i] >= 0 is the rank of merges[i]: lower ranks merge first. Empty: the rank of merges[i] is i.

@@ -1,7 +1,8 @@
 // The merge loop of byte pair encoding, for byte-level and character-level BPE.
 //
-// Repeatedly replaces the adjacent pair with the lowest rank (the leftmost of equal ranks) by its result, until no pair
-// has a rank. Short pieces scan an array. Long pieces use a heap, so n symbols take O(n log n) time.
+// Repeatedly merges two adjacent symbols into one: the pair with the lowest rank, the leftmost of pairs with equal
+// ranks. Ends when no pair has a rank. Short pieces scan an array. Long pieces use a heap, so n symbols take O(n log n)
+// time.
 #pragma once
 
 #include <cstdint>

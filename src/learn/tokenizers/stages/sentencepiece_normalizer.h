@@ -1,7 +1,7 @@
-// The normalization of SentencePiece, in one pass over the text. It replaces the longest keys of the charsmap, leaves
-// user defined pieces unchanged, merges runs of spaces and removes spaces at the ends (squeeze), puts a space in
-// front (prefix), and writes each space as U+2581. Each byte that is not UTF-8 becomes U+FFFD. Reference:
-// google/sentencepiece normalizer.cc.
+// The normalization of SentencePiece, in one pass over the text. It replaces characters by a charsmap, which maps
+// character sequences to replacements (the longest match counts), leaves user defined pieces unchanged, merges runs of
+// spaces and removes spaces at the ends (squeeze), puts a space in front (prefix), and writes each space as U+2581.
+// Each byte that is not UTF-8 becomes U+FFFD. Reference: google/sentencepiece normalizer.cc.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
-// Splits a text at delimiters. "behavior" of the stages Split and Punctuation says what happens to the delimiters.
+// Splits a text at delimiters. The member "behavior" of the stages Split and Punctuation decides what happens to the
+// delimiters.
 // Reference: huggingface/tokenizers tokenizer/normalizer.rs, SplitDelimiterBehavior.
 #pragma once
 
@@ -20,8 +21,8 @@ namespace hone {
 //   kContiguous          a, --, b      adjacent delimiters are one piece
 enum class SplitBehavior { kRemoved, kIsolated, kMergedWithPrevious, kMergedWithNext, kContiguous };
 
-// Reads the name of a behavior from tokenizer.json. `stage` is the name of the stage for messages. Errors: H2003 an
-// unknown name; H2002 it is not a string.
+// Reads the name of a behavior from tokenizer.json. `stage` is the name of the stage for messages. Errors: H2003 the
+// name is unknown; H2002 the value is not a string.
 inline Result<SplitBehavior> split_behavior(const JsonAt& at, const char* stage) {
   const std::string name(HONE_TRY(at.string()));
   const std::vector<std::string> names = {"Removed", "Isolated", "MergedWithPrevious",
@@ -34,8 +35,8 @@ inline Result<SplitBehavior> split_behavior(const JsonAt& at, const char* stage)
   return static_cast<SplitBehavior>(found - names.begin());
 }
 
-// Joins segments of a text to pieces by a behavior. Call take() for all segments in order, then flush(). Each piece
-// goes to `sink`.
+// Joins the segments of a text (delimiters, and the texts between them) into pieces, by the rule `behavior`. Call
+// take() for all segments in order, then flush(). Passes each piece to `sink`.
 struct SplitJoiner {
   std::string_view text;
   SplitBehavior behavior;

@@ -109,7 +109,7 @@ struct StageContext {
 template <class Stage>
 using StageFactory = Result<std::unique_ptr<Stage>> (*)(const JsonAt& spec, const StageContext&);
 
-// The entry of a file: the "type" names that it reads, and exactly one factory.
+// A kind of stage, which one file defines: its values of "type", and exactly one factory.
 struct StageType {
   std::vector<std::string> types;
   StageFactory<Normalizer> normalizer = nullptr;

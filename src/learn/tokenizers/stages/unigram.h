@@ -20,7 +20,7 @@ struct UnigramPiece {
 
 struct UnigramParts {
   Vocabulary vocabulary;
-  // The pieces that may cover a text; if a text appears twice, the last one counts.
+  // The pieces that may cover a text; if two pieces have the same text, the last one counts.
   std::vector<UnigramPiece> pieces;
   int32_t unk_id = -1;
   // The score of an unknown character: the lowest score of a piece minus kUnknownPenalty.

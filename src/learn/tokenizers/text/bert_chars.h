@@ -11,7 +11,8 @@ namespace hone {
 enum BertChar : uint8_t {
   // Characters that the option clean_text drops: control and similar characters, U+0000 and U+FFFD.
   kBertControl = 1,
-  kBertSpace = 2,    // White_Space of Unicode; such control characters have kBertControl too
+  kBertSpace =
+      2,  // White_Space of Unicode; white space that is a control character has kBertControl too
   kBertChinese = 4,  // CJK ideographs, each of which becomes a word
   kBertMark = 8,     // Unicode category Mn: accents
   kBertPunctuation = 16,
@@ -19,7 +20,7 @@ enum BertChar : uint8_t {
 };
 
 // A table with the bits of each character below kClassTableSize. It is built at the first call. Several threads may
-// call bert_chars() at a time.
+// call bert_chars() at the same time.
 const uint8_t* bert_chars();
 
 // The bits of any character. `table` is bert_chars().

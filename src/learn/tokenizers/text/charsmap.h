@@ -31,7 +31,7 @@ class Charsmap {
   bool stays(char c) const { return stays_[static_cast<unsigned char>(c) & 127]; }
 
  private:
-  // Calls take(value, length) for each key that `text` begins with, the shortest first, until it returns false.
+  // Calls take(value, length) for each key that `text` begins with, the shortest first, until take() returns false.
   template <class Take>
   void each_prefix(std::string_view text, const Take& take) const;
   std::string_view replacement(uint32_t value) const;

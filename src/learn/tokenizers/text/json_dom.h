@@ -39,8 +39,9 @@ struct JsonAt {
   // The member `key`. Errors: H2002 it is absent or null.
   Result<JsonAt> get(std::string_view key) const;
 
-  // This value as a type, or with `key` the value of that member. boolean_or returns `fallback` if the member is absent
-  // or null. Errors: H2002 the value has another type, or the member is missing.
+  // Each returns a value of the type in its name: this value or, with `key`, that of the member `key`. boolean_or
+  // returns `fallback` if the member is absent or null. Errors: H2002 the value has another type, or the member is
+  // missing.
   Result<std::string_view> string() const;
   Result<int64_t> integer() const;
   Result<bool> boolean() const;

@@ -32,9 +32,9 @@ void append_replaced(const Pattern& pattern, std::string_view text, std::string_
 void append_replaced_byte(std::string_view text, char byte, std::string_view content,
                           std::string& out);
 
-// make_pattern creates a pattern from the JSON {"String": "..."} or {"Regex": "..."}, make_regex from a regular
-// expression, of which `where` is the place for messages. Errors: H2006 the expression does not compile; make_pattern
-// also H2002 the JSON has another form, or the String is empty.
+// make_pattern creates a pattern from the JSON {"String": "..."} or {"Regex": "..."}. make_regex creates one from a
+// regular expression; `where` is the place of the expression, for messages. Errors: H2006 the expression does not
+// compile; make_pattern also: H2002 the JSON has another form, or the String is empty.
 Result<std::unique_ptr<Pattern>> make_pattern(const JsonAt& spec);
 Result<std::unique_ptr<Pattern>> make_regex(std::string_view regex, const std::string& where);
 

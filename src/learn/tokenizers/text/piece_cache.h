@@ -14,8 +14,8 @@
 namespace hone {
 
 // The ids of recent pieces, in tables of fixed size. A piece of at most kMaxBytes bytes with at most kMaxIds ids is
-// an Entry: 32 bytes each, in one of two possible places, 2 MiB in total. Longer pieces, and pieces with more ids,
-// are a Long: 128 bytes each, in one possible place, 0.5 MiB in total.
+// stored in an Entry: 32 bytes each, in one of two possible places, 2 MiB in total. A longer piece, or one with more
+// ids, is stored in a Long: 128 bytes each, in one possible place, 0.5 MiB in total.
 class PieceCache {
  public:
   struct Entry {
@@ -36,9 +36,9 @@ class PieceCache {
       for (size_t i = 0; i < ids.size(); ++i) std::memcpy(packed + 3 * i, &ids[i], 3);
     }
   };
-  // For each Entry: the most bytes of the piece, the most ids. kPairs: the number of pairs of entries.
+  // kMaxBytes, kMaxIds: the most bytes and ids of a piece in an Entry. kPairs: the number of pairs of entries.
   static constexpr size_t kMaxBytes = 16, kMaxIds = 4, kPairs = size_t{1} << 15;
-  // For each Long: the most bytes of the piece. kLongs: the number of places for a Long.
+  // kMostBytes: the most bytes of a piece in a Long. kLongs: the number of places for a Long.
   static constexpr size_t kMostBytes = 53, kLongs = size_t{1} << 12;
   static constexpr uint8_t kInLong = 255;  // the piece has more than kMaxIds ids: use find_long()
 
@@ -50,8 +50,8 @@ class PieceCache {
     uint8_t count = 0;   // number of ids
   };
 
-  // The entry for `piece`, which has 1 to kMaxBytes bytes. Sets `hit` to true if the entry has its ids. Else the
-  // entry is a new one for this piece, and the caller must set its ids or count.
+  // The entry for `piece`, which has 1 to kMaxBytes bytes. Sets `hit` to true if the cache has an entry for the piece.
+  // Else the entry is a new one for this piece, and the caller must set its ids, or its count to kInLong.
   Entry& at(std::string_view piece, bool& hit) {
     const char* p = piece.data();
     const size_t n = piece.size();
@@ -81,7 +81,7 @@ class PieceCache {
     return e;
   }
 
-  // The entry that keep_long() made for a piece; null if it no longer exists.
+  // The Long in which keep_long() stored a piece; null if it does not exist or has been replaced.
   const Long* find_long(std::string_view piece) const {
     const Long& l = longs_[hash_bytes(piece) & (kLongs - 1)];
     return std::string_view(l.bytes.data(), l.length) == piece ? &l : nullptr;

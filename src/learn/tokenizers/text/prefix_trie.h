@@ -1,7 +1,7 @@
 // Maps strings (keys) to values, and finds the keys that a text begins with.
 //
 // It is a trie in a double array (Aoe 1989): the child of node n for byte b is the unit base[n] + b, if the member
-// `check` of that unit is n. So a step reads one further unit.
+// `check` of that unit is n. So the step from a node to its child reads only one further unit.
 #pragma once
 
 #include <cstdint>

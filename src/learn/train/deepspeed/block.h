@@ -58,8 +58,8 @@ struct Block {
   // Calls the action of `keys` for each key of the object. Adds H2418 for a key that is not in `keys`.
   void walk(const std::vector<Key>& keys) const;
 
-  // The value of a key in this type; `other` if the key is absent. Adds H2419 and returns `other` if the value has
-  // another type.
+  // The value of a key as the type that is returned; `other` if the key is absent. If the value has a different type,
+  // adds H2419 and returns `other`.
   bool flag(const std::string& key, bool other) const;
   double number(const std::string& key, double other) const;
   std::string text(const std::string& key, const std::string& other) const;
@@ -75,8 +75,8 @@ Act sets(const std::string& setting);
 // empty object, or an object whose "enabled" is false or "auto".
 Act refused(const std::string& remedy);
 
-// Read one part of the configuration each, and set the settings that it gives. `block`: the object with that name.
-// `top`: the whole configuration.
+// Each reads one part of the configuration, and sets the settings that this part gives. `block`: the object
+// "zero_optimization" or "activation_checkpointing". `top`: the whole configuration.
 
 void read_zero(const Block& block);
 void read_activation_checkpointing(const Block& block);

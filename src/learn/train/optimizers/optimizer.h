@@ -135,8 +135,8 @@ struct Optimizer {
   Status (*check)(const Attrs& attrs) = nullptr;
   // Returns the kinds of states of `op`, in the order of its operands. Names are those of PyTorch and Transformers.
   StateLists (*states)(const Attrs& attrs) = nullptr;
-  // Returns whether `op` updates this weight. The other weights are updated by `other_op`, which gets those attributes
-  // of `op` that it has too. nullptr: `op` updates all weights.
+  // Returns whether `op` updates this weight. nullptr: `op` updates all weights. The op `other_op` updates the other
+  // weights, with the same values of the attributes that both ops have.
   bool (*is_for)(const UpdateWeight& weight, const Attrs& attrs) = nullptr;
   std::string other_op = {};  // "": there is no second op
   // Returns the kinds of states of `other_op`.

@@ -6,8 +6,8 @@
 
 namespace hone {
 
-// If `vertex`, the document uses Vertex AI's names of GPUs, and deploys to Vertex AI. Error H3168: the pipeline cannot
-// be expressed in this form.
+// If `vertex`, the document uses Vertex AI's names of GPUs, and the step deploy deploys to Vertex AI. Error H3168: the
+// pipeline cannot be expressed in this form.
 Result<CompiledPipeline> kfp_spec(const Pipeline& pipeline, const CompileOptions& options,
                                   bool vertex);
 

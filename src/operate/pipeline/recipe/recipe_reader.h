@@ -1,4 +1,6 @@
-// Reads a recipe's file: its keys as values, and the flags in its objects as words for the steps' commands.
+// Reads a recipe, a YAML or JSON file that describes a pipeline by its data set, model and settings. Returns the values
+// of the recipe's keys, and the flags in its objects "train", "preprocess", "generate" and "evaluate" as words of the
+// steps' commands.
 #pragma once
 
 #include <limits>
@@ -22,7 +24,7 @@ struct Recipe {
 struct RecipeKey {
   std::string name;
   std::variant<std::string Recipe::*, int64_t Recipe::*, double Recipe::*> member;
-  std::string block = "";     // the object that has the key if the recipe is nested; "": the top
+  std::string block = "";     // the object that may have the key; "": only the top level has it
   std::string inside = name;  // its name in that object
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
@@ -31,17 +33,17 @@ struct RecipeKey {
 };
 const std::vector<RecipeKey>& recipe_keys();
 
-// The flags in a recipe's objects, as words "--flag", "value" ... for the commands of the steps.
+// The flags in a recipe's objects, as words "--flag", "value" ... of the steps' commands.
 struct RecipeFlags {
   std::vector<std::string> rows;     // RecipeTask::rows: for hone prepare, train, eval and plan
   std::vector<std::string> reading;  // RecipeTask::reading: for hone prepare
-  // The other flags of these objects.
+  // The other flags of the recipe's objects with these names. `generate` also has the flags of RecipeTask::answers.
   std::vector<std::string> preprocess, train, generate, evaluate;
-  // Columns in the flag slice_columns.
+  // The columns that the flag slice_columns names.
   std::vector<std::string> slices;
-  // The columns that the flags in `reading` name, each with the place of the flag in the file.
+  // The columns that the flags in `reading` name, each with the flag's place in the recipe ("news.json:2:14").
   std::vector<std::pair<std::string, std::string>> columns;
-  std::map<std::string, std::string> places;  // "max_source_length" -> where the file gives it
+  std::map<std::string, std::string> places;  // "max_source_length" -> its place in the recipe
 };
 
 class RecipeReader {
@@ -51,7 +53,7 @@ class RecipeReader {
   // Reads the keys. Errors: H3161 a value is wrong, or a required key is missing; H3162 a key is unknown or given
   // twice.
   Result<Recipe> read();
-  // Reads the flags; call read() first. A flag that decides rows applies to all steps that need it, whichever object
+  // Reads the flags; call read() first. A flag of RecipeTask::rows applies to all steps that need it, whichever object
   // has it. Error H3162: the pipeline sets the flag itself, the flag is a secret, or it is given twice.
   Result<RecipeFlags> flags(const RecipeTask& task) const;
 

@@ -1,4 +1,4 @@
-// The Open Inference Protocol over gRPC, through the module libhone_grpc.so.
+// Serves the Open Inference Protocol over gRPC, through the module libhone_grpc.so.
 #pragma once
 
 #include "operate/serve/inference_server.h"
@@ -13,8 +13,8 @@ class GrpcServer : public ServerDoor {
   // cannot be loaded or cannot listen; those of reading the TLS files.
   static Result<std::unique_ptr<ServerDoor>> start(const HttpOptions& options,
                                                    InferenceServer& server);
-  // Checks whether start() may succeed, without starting. Errors: H3431 the module is missing or cannot be loaded;
-  // H3301 it cannot listen at this address.
+  // Checks whether start() can succeed, without starting. Errors: H3431 the module is missing or cannot be loaded;
+  // H3301 no server can listen at the address of `options`.
   static Status check(const HttpOptions& options);
   ~GrpcServer() override;
   int port() const override;

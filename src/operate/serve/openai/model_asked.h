@@ -1,4 +1,4 @@
-// Reads from a request body of OpenAI's API the model that it names, and the queries for the model.
+// Reads a request body of OpenAI's API: finds the model that the body names, and makes the queries for the model.
 #pragma once
 
 #include "operate/serve/openai/openai_request.h"
@@ -16,8 +16,8 @@ Result<ModelSet::Model> model_asked(ServeContext& server, const Json& body);
 // token ids. Error H3415: the key is missing, has another form or more than kMostTexts texts.
 Result<std::vector<TextQuery>> prompts_asked(const Json& body, const char* key = "prompt");
 
-// The query of a chat. `ordered` is the body with its keys in the order of the request, because templates write tools
-// in this order. Errors: those of ServedModel::chat_template and of chat_text().
+// The query of a chat. `ordered` is the body with its keys in the order of the request, because templates write the
+// keys of tools in this order. Errors: those of ServedModel::chat_template and of chat_text().
 Result<TextQuery> chat_asked(const OrderedJson& ordered, const ServedModel& model);
 
 // A new id for an answer: the prefix, the time (`wall_seconds` since 1970) and a count; unique in this process.
@@ -25,7 +25,7 @@ std::string new_openai_id(const std::string& prefix, double wall_seconds);
 
 // The answer for an Error, in OpenAI's form.
 WebAnswer openai_error(const Error& e);
-// The error with OpenAI's names of the settings that the body uses (with_names_of() in route.h).
+// The error with OpenAI's names for the settings that the body has (with_names_of() in route.h).
 Error named_as_in(const Json& body, const Error& e);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Answers of OpenAI's completions and chats, whole or as a stream of server-sent events.
+// Answers of OpenAI's API for completions and chats, whole or as a stream of server-sent events.
 #pragma once
 
 #include "operate/serve/openai/model_asked.h"
@@ -25,7 +25,8 @@ struct OpenaiAsked {
   WebAnswer failed(const Error& e) const { return openai_error(named_as_in(given, e)); }
 };
 
-// `text` before the first stop text; sets `stopped` to whether there is one.
+// Returns the part of `text` before the first stop text, and sets `stopped` to true; all of `text`, and false, if it
+// has no stop text.
 std::string cut_text(const StopCutter::Stops& stops, const std::string& text, bool& stopped);
 
 // The object "usage" of an answer, for these numbers of prompt tokens and generated tokens.
@@ -34,7 +35,7 @@ OrderedJson usage_json(int64_t prompt, int64_t written);
 // The body of a whole answer. `answers` has one element for each query of the request, in order.
 std::string whole_answer(const OpenaiAsked& a, const std::vector<TextAnswer>& answers);
 
-// Gives the query to the model, and sends the pieces of the answer as server-sent events. Returns at once.
+// Passes the query to the model, and returns at once. The pieces of the answer are sent as server-sent events.
 void stream_answer(const std::shared_ptr<WebReply>& reply,
                    const std::shared_ptr<OpenaiAsked>& asked, TextQuery query);
 

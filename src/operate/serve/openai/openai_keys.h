@@ -7,11 +7,11 @@
 
 namespace hone {
 
-// The use that hone makes of a key.
+// The way in which hone treats a key.
 enum class KeyUse {
-  ignored,  // nothing: the key does not change an answer, such as the name of a user
+  ignored,  // ignores the key, which does not change an answer, such as the name of a user
   read,     // uses its value (openai_request.h, chat_request.h)
-  fixed,    // accepts only the values that mean the same as leaving the key out
+  fixed,    // accepts only the values that have the same meaning as a missing key
 };
 struct OpenaiKey {
   const char* name;
@@ -24,8 +24,8 @@ std::span<const OpenaiKey> chat_keys();
 std::span<const OpenaiKey> response_keys();
 
 bool is_key(std::span<const OpenaiKey> keys, const std::string& name);
-// Error H3415, with the key's name: a fixed key has a value that is not allowed. A key with the value null, false, []
-// or {} counts as absent.
+// Error H3415, which names the key: a fixed key has a value that is not allowed. A key with the value null, false, []
+// or {} counts as missing.
 Status check_fixed_keys(const Json& body, std::span<const OpenaiKey> keys);
 
 }  // namespace hone

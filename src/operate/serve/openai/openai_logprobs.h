@@ -9,21 +9,21 @@
 
 namespace hone {
 
-// The text of a token. If its bytes are not valid UTF-8 by themselves, the text "bytes:\xe2\x80" with each byte in hex.
+// The text of a token. If its bytes are not valid UTF-8 by themselves, each byte is written in hex: "bytes:\xe2\x80".
 std::string token_text(const Tokenizer& tokenizer, int32_t id);
 
 // One token: {"token", "logprob", "bytes", "top_logprobs"}.
 OrderedJson token_logprobs_json(const Tokenizer& tokenizer, const TokenLogprobs& one);
 
-// Collects the tokens of one answer until take() puts them into a piece of the answer. The offset of a token is the
-// number of characters (code points) of the answer's text before the token.
+// Collects the tokens of one answer until take() returns them for the next piece of the answer. The offset of a token
+// is the number of characters (code points) that the answer's text has before the token.
 class AnswerLogprobs {
  public:
   enum class Form {
     lists,   // for completions: {"text_offset", "token_logprobs", "tokens", "top_logprobs"}
     tokens,  // for chats: a list of token_logprobs_json(), without special tokens
   };
-  // The tokenizer must outlive it.
+  // The tokenizer must outlive the object.
   AnswerLogprobs(const Tokenizer& tokenizer, Form form) : tokenizer_(&tokenizer), form_(form) {}
   // Adds the first token of a prompt, which has no probability.
   void add_first(int32_t id);

@@ -1,4 +1,4 @@
-// Answers of /v1/responses: a whole object, or a stream of server-sent events.
+// Answers of OpenAI's route /v1/responses: a whole object, or a stream of server-sent events.
 //   https://platform.openai.com/docs/api-reference/responses-streaming
 #pragma once
 
@@ -18,13 +18,13 @@ struct ResponseAsked {
   WebAnswer failed(const Error& e) const;
 };
 
-// The keys "instructions" and "input" of a request body as the messages of a chat. Error H3415: an item of "input" is
-// not a message, or has a content that is not text.
+// Converts the keys "instructions" and "input" of a request body to the messages of a chat. Error H3415: an item of
+// "input" is not a message, or has content that is not text.
 Result<OrderedJson> response_messages(const OrderedJson& body);
 
 // The body of a whole answer.
 std::string whole_response(const ResponseAsked& a, const TextAnswer& answer);
-// Gives the query to the model, and sends the answer as server-sent events. Returns at once.
+// Passes the query to the model, and returns at once. The answer is sent as server-sent events.
 void stream_response(const std::shared_ptr<WebReply>& reply,
                      const std::shared_ptr<ResponseAsked>& asked, TextQuery query);
 

@@ -1,4 +1,4 @@
-// Cuts a text that arrives in pieces before the first occurrence of any of several stop texts.
+// Ends a text at the first stop text in it. The text arrives in pieces, and there may be several stop texts.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@ class StopCutter {
   using Stops = std::shared_ptr<const std::vector<std::string>>;
   explicit StopCutter(Stops stops) : stops_(std::move(stops)) {}
 
-  // Takes the next piece. Returns the text that can be shown now; holds back an end that may begin a stop text. After a
-  // stop text was found, returns "".
+  // Adds the next piece. Returns the text that can be shown now. If the text ends with the beginning of a stop text,
+  // that part is held back. After a stop text was found, returns "".
   std::string push(const std::string& piece) {
     if (stopped_) return "";
     held_ += piece;

@@ -1,4 +1,4 @@
-// A test fixture: one server for all tests of a suite, with requests and answers in JSON.
+// A test fixture: one server for all tests of a suite, which send JSON requests to it and read its JSON answers.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -8,14 +8,15 @@
 //   B in bf16 or f16  B is converted to f32 in registers.
 //   B in i8           B is converted to f32 in registers, and b_scale has a scale for each column of op(B). A must
 //                     not be transposed. Each row of A is rounded to 15 bits, with a scale for each block of k
-//                     (kGemmBlockK). The error of an element is at most 3e-5 of the largest element of its block
-//                     (gemm_i8.simd.h).
+//                     (kGemmBlockK). The error of an element of A is at most 3e-5 times the largest element of
+//                     its block (gemm_i8.simd.h).
 //   B in blocks       B is quantized; elements of a block share a scale. B is dequantized while it is packed, some
 //                     elements at a time (widen.simd.h); with few rows and trans_b, the blocks of GGUF
 //                     files are dequantized in registers (gemm_block_dots.simd.h).
 //   f32 with AMX      With kGemmSplitRows rows and more, f32 numbers are split into three parts in bf16; the
 //                     product is as exact as multiply-adds in f32 (gemm_bf16.simd.h). An operand that is
-//                     not finite or above 3.38e38 gives NaN there, and parts below 1.2e-38 count as zero.
+//                     not finite or is above 3.38e38 gives NaN in the sums that use it, and parts below 1.2e-38
+//                     count as zero.
 //   `bf16`, `f16`     Both operands are rounded to the nearest bf16 or f16; sums stay in f32. The operands are
 //                     f32 or already of that type, and B is not packed. Compared with f32, bf16 is much
 //                     faster with AMX, about twice as fast with AVX512_BF16, and slower otherwise; f16 is
@@ -53,9 +54,10 @@ struct Blocks {
     bf16,
   } kind = Kind::code4;
   int64_t columns = 0;
-  int64_t scaled = 0;             // code4: elements that share a scale
-  const float* code = nullptr;    // code4: [16], the number of each code
-  const float* scales = nullptr;  // one for each group of elements, if narrow_scales is null
+  int64_t scaled = 0;           // code4: elements that share a scale
+  const float* code = nullptr;  // code4: [16], the value of each code
+  // One scale for each group of elements; if narrow_scales is set, one for each `nested` of those scales.
+  const float* scales = nullptr;
   // Null, or quantized scales, one for each group of elements: scale i is
   // dynamic[narrow_scales[i]] * scales[i / nested] + *offset.
   const uint8_t* narrow_scales = nullptr;
@@ -69,7 +71,7 @@ struct Blocks {
 struct Patches {
   int64_t height = 0, width = 0;
   int64_t pixel = 0;     // elements from a pixel to the next; may be more than `channels`
-  int64_t channels = 0;  // channels that are used of each pixel, the first ones
+  int64_t channels = 0;  // number of channels of each pixel that are used: the first ones
   int64_t out_h = 0, out_w = 0, kernel_h = 1, kernel_w = 1;
   int64_t stride_h = 1, stride_w = 1, top = 0, left = 0, dilation_h = 1, dilation_w = 1;
   int64_t columns() const { return kernel_h * kernel_w * channels; }
@@ -82,10 +84,10 @@ struct Gemm {
   int64_t lda = 0;
   bool trans_a = false;
   Element a_type = Element::f32;  // f32; or bf16 if `bf16` is set, f16 if `f16` is set
-  // Set: A is the matrix of these windows of the f32 images at `a`, and lda is ignored. The whole matrix is never in
-  // memory; its parts are gathered while they are packed.
+  // Not null: A is the matrix of these windows of the f32 images at `a`, and lda is ignored. The whole matrix is never
+  // in memory; its parts are gathered while they are packed.
   const Patches* patches = nullptr;
-  // Set: B is the matrix of these windows of the f32 images at `b`; ldb is ignored, trans_b is false. Only for
+  // Not null: B is the matrix of these windows of the f32 images at `b`; ldb is ignored, trans_b is false. Only for
   // gemm_columns().
   const Patches* b_patches = nullptr;
   const void* b = nullptr;  // [k,n], or [n,k] with trans_b, of b_type
@@ -136,8 +138,8 @@ GemmSums gemm_sums(const Gemm& g);
 void gemm(const Gemm& g, void* workspace, ThreadPool& pool);
 
 // Computes columns [begin, end) of a product on the calling thread alone, with the same bits as gemm(). trans_a must be
-// set, and B neither packed nor in blocks. Each part of B is packed once for kGemmColumnsRows rows of the result, so it
-// is fast for few rows and many columns.
+// set, and B neither packed nor in blocks. Each part of B is packed once for kGemmColumnsRows rows of the result, so
+// the function is fast for few rows and many columns.
 constexpr int64_t kGemmColumnsRows = 512;
 int64_t gemm_columns_workspace_bytes(const Gemm& g);
 void gemm_columns(const Gemm& g, int64_t begin, int64_t end, void* workspace);

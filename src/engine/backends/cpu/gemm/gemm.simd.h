@@ -86,7 +86,7 @@ void small_nn(const Gemm& g, const T* b, int64_t j0, int64_t j1) {
   }
 }
 
-// small_nn() for a B in blocks, of which row k0 is the first to use. Eight rows are dequantized at a time.
+// small_nn() for a B in blocks. k0: the first row of B to use. Eight rows are dequantized at a time.
 void small_nn_widened(const Gemm& g, int64_t k0, int64_t j0, int64_t j1) {
   constexpr int64_t kColumns = 1024;
   alignas(64) float wide[8 * kColumns];
@@ -259,7 +259,7 @@ HONE_INLINE bool is_widened(const Gemm& g) {
           g.blocks->kind == Kind::f16 || g.blocks->kind == Kind::bf16);
 }
 
-// small_nt() for such a B. kWideDots of its rows are dequantized at a time, into `wide`.
+// small_nt() for a B for which is_widened() is true. kWideDots of its rows are dequantized at a time, into `wide`.
 constexpr int64_t kWideDots = 8;
 void small_nt_widened(const Gemm& g, const float* a, int64_t j0, int64_t j1, float* wide) {
   Gemm part = g;
@@ -393,7 +393,7 @@ void widen_rows(const Blocks& b, const void* payload, int64_t rows, const int32_
 }
 
 int64_t gemm_columns_f32_bytes(const Gemm& g) {
-  const WordsAlone<FloatTiles> words(g);  // of F16Tiles too
+  const WordsAlone<FloatTiles> words(g);  // F16Tiles need the same number
   return 4 * (words.a + words.b + words.gathered);
 }
 void gemm_columns_f32(const Gemm& g, int64_t begin, int64_t end, void* workspace) {

@@ -2,10 +2,10 @@
 // AVX512_BF16, or f32 tiles over rounded values. A 4-byte word holds elements 2i and 2i + 1 of k. AMX and
 // AVX512_BF16 count subnormal elements as zero.
 //
-// With AMX also the f32 product: each operand is split into three bf16 parts, a = a0 + a1 + a2. Six of the
-// nine products of parts are summed, smallest first; the other three are below 2^-16 of the largest. The
-// error is at most 2^-23 of |a| |b|, less than the rounding of the sum itself. Henry, Tang and
-// Heinecke, "Leveraging the bfloat16 Artificial Intelligence Datatype for Higher-Precision
+// With AMX, this file also computes the f32 product: each operand is split into three bf16 parts, a = a0 +
+// a1 + a2. Six of the nine products of parts are summed, the largest (a0 b0) last; each of the other three
+// is less than 2^-16 times the largest. The error is at most 2^-23 of |a| |b|, less than the rounding of the sum
+// itself. Henry, Tang and Heinecke, "Leveraging the bfloat16 Artificial Intelligence Datatype for Higher-Precision
 // Computations", ARITH 2019.
 #include "engine/backends/cpu/gemm/gemm_tiles.simd.h"
 
@@ -38,8 +38,8 @@ HONE_INLINE void parts_along(const T* p, int64_t n, F* out) {
   unroll<kParts>(HONE_LAMBDA(part) { out[part * W] = round_pairs<part + 1 < kParts>(low, high); });
 }
 
-// Splits two rows of W floats, of k (even) and k + 1 (odd), into kParts parts. Each word has the element of k in its
-// low half.
+// Splits two rows of W floats, `even` for k and `odd` for k + 1, into kParts parts. Each word has the element of k in
+// its low half.
 template <int kParts>
 HONE_INLINE void parts_across(F even, F odd, F* out) {
   const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24,
@@ -52,7 +52,7 @@ HONE_INLINE void parts_across(F even, F odd, F* out) {
 }
 
 // Loads 2 W elements of k by W columns of a matrix [k][n] at `from`. out[r] receives word r of the W columns. Only
-// `depth` elements and `width` columns are read; the others are 0. Part p follows at out[p * W].
+// `depth` elements and `width` columns are read; the others are 0. Part p of word r goes to out[p * W + r].
 template <int kParts, class T>
 HONE_INLINE void load_across(const T* from, int64_t stride, int64_t depth, int64_t width, F* out) {
   if (depth >= 2 * W && width >= W) {
@@ -67,7 +67,7 @@ HONE_INLINE void load_across(const T* from, int64_t stride, int64_t depth, int64
                          out + r);
 }
 
-// Loads the same square from a matrix [n][k]: out[r] receives the W words of row r.
+// Like load_across(), but for a matrix [n][k] with `width` rows: out[r] receives the W words of row r.
 template <int kParts, class T>
 HONE_INLINE void load_along(const T* from, int64_t stride, int64_t depth, int64_t width, F* out) {
   if (depth >= 2 * W && width >= W) {
@@ -79,7 +79,7 @@ HONE_INLINE void load_along(const T* from, int64_t stride, int64_t depth, int64_
 }
 
 // Loads a square of 2 W elements of k by W rows of op(A), or columns of op(B), from row or column `at`. by_word: out[r]
-// receives word r of the W rows or columns; else all words of row or column r. Part p follows at out[p * W].
+// receives word r of the W rows or columns; else all words of row or column r. Part p goes to out[p * W + r].
 // k_is_outer: the matrix is [k][rows or columns] in memory. count, depth: the rows or columns, and elements of k, that
 // exist; the others are 0.
 template <int kParts = 1, class T>
@@ -137,7 +137,7 @@ struct AmxTiles {
 
   static int64_t words(int64_t kc) { return kParts * round_up(kc, 2 * W) / 2; }
 
-  // Packs `count` rows of op(A), or columns of op(B), into panels. It goes along the rows of the matrix in memory.
+  // Packs `count` rows of op(A), or columns of op(B), into panels. Reads the matrix along its rows in memory.
   template <class T>
   static void pack(const T* m, int64_t ld, bool k_is_outer, int64_t at, int64_t count, int64_t k0,
                    int64_t kc, bool by_word, float* out) {
@@ -241,7 +241,7 @@ struct AmxTiles {
 
  private:
   // Whether C is added after the sums of a block of k instead of before them: sums that begin at 0 have smaller
-  // rounding errors. For operands in bf16 their own rounding is larger.
+  // rounding errors. With kParts 1 this does not matter, because the rounding of the operands to bf16 is larger.
   static constexpr bool kAddLast = kParts > 1;
 
   static HONE_INLINE void load_c(const float* c, int64_t ldc) {

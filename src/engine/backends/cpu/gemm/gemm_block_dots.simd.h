@@ -13,7 +13,7 @@ template <class Format, int R, int Q>
 void block_dots(const Gemm& g, const float* a, int64_t i, int64_t j, int64_t step) {
   constexpr int kGroups = Format::kBlock / kGroup, V = kGroup / W, kTurn = Format::kTurn;
   constexpr int U =
-      R == 1 ? 2 : 1;  // partial sums of each product; they do not depend on Q or the threads
+      R == 1 ? 2 : 1;  // partial sums of each product; this number does not depend on Q or threads
   const int64_t blocks = g.k / Format::kBlock, row_bytes = blocks * Format::kBytes;
   const int64_t apart = step * row_bytes;
   const auto* b = static_cast<const uint8_t*>(g.b) + j * row_bytes;

@@ -9,7 +9,7 @@
 //   kMR, kNR        rows of a tile and of a panel of packed A; columns of a tile and of a panel of packed B
 //   kKC, kMC, kNC   the largest block of k, of rows and of columns
 //   kStep           blocks of k are multiples of this
-//   kPad            the columns of a packed B are rounded up to a multiple of this, which is one of kNR
+//   kPad            the columns of a packed B are rounded up to a multiple of kPad; kPad is a multiple of kNR
 //   words(kc)       4-byte words of kc packed elements of a row of A or a column of B
 //   pack_a(g, i0, rows, k0, kc, out), pack_b(g, j0, k0, kc, p0, p1, out)
 //                   pack all element types except blocks, which are dequantized before (widen.simd.h)
@@ -67,8 +67,8 @@ void epilogue(const Gemm& g, int64_t i0, int64_t rows, int64_t j0, int64_t colum
   }
 }
 
-// The panel of B after b has `words` words. `turns` tiles prefetch it together; this is the beginning of the part that
-// the tile number `turn` prefetches.
+// The beginning of the part that tile number `turn` prefetches of the panel of B after b. That panel has `words` words;
+// `turns` tiles together prefetch all of it.
 HONE_INLINE const float* share_of_next(const float* b, int64_t words, int64_t turn, int64_t turns) {
   return b + words + turn % turns * (words / turns);
 }
@@ -105,7 +105,7 @@ void multiply_panel(const Gemm& g, int64_t i0, int64_t rows, int64_t j0, int64_t
   }
 }
 
-// The work of a thread in a block that is not done, as units [begin, end): a unit is a panel of B times a block of A.
+// The unfinished work of a thread in a block, as units [begin, end): a unit is a panel of B times a block of A.
 // The thread takes units from the front, one by one. Threads that are done with their own work take units from the
 // back, because cores differ in speed and load. The bits of a unit do not depend on the thread.
 class Share {
@@ -116,7 +116,8 @@ class Share {
   Range next() {
     return take([](int64_t) { return int64_t{1}; }, true);
   }
-  // Takes at most `most` units; none if fewer than 4 are left, because packing A would take longer.
+  // Takes half of the units that are left, but at most `most`. Takes none if fewer than 4 are left, because packing A
+  // would take longer than the help saves.
   Range steal(int64_t most) {
     return take([most](int64_t count) { return count < 4 ? 0 : min_of(most, count / 2); }, false);
   }
@@ -145,7 +146,8 @@ struct Grid {
 };
 // ---- windows of images ---------------------------------------------------------------------
 
-// Writes elements [begin, end) of a row of the matrix of windows to out: the window whose first pixel is (y, x).
+// Writes elements [begin, end) of a row of the matrix of windows to out. The row is the window with (y, x) as
+// its first pixel.
 HONE_INLINE void gather_window(const Patches& p, const float* image, int64_t y, int64_t x,
                                int64_t begin, int64_t end, float* out) {
   const auto zeros = [&](int64_t count) __attribute__((always_inline)) {
@@ -159,7 +161,7 @@ HONE_INLINE void gather_window(const Patches& p, const float* image, int64_t y, 
     out += count;
   };
   const int64_t line = p.kernel_w * p.channels;  // elements of a row of the window
-  // Pixels that follow each other, so that a row of the window is a run.
+  // True: the pixels of a row of the window follow each other in memory without gaps.
   const bool runs = p.dilation_w == 1 && p.pixel == p.channels;
   for (int64_t r = begin / line; r * line < end; ++r) {
     const int64_t from = max_of(begin - r * line, int64_t{0}), to = min_of(end - r * line, line);
@@ -205,7 +207,7 @@ void gather_patches(const Patches& p, const float* images, int64_t r0, int64_t r
   }
 }
 
-// Packs rows [i0, i0 + rows) and columns [k0, k0 + kc) of op(A). scratch: rows * kc floats, used if A is windows.
+// Packs rows [i0, i0 + rows) and columns [k0, k0 + kc) of op(A). scratch: rows * kc floats, used if g.patches is set.
 template <class Tiles>
 void pack_a_block(const Gemm& g, int64_t i0, int64_t rows, int64_t k0, int64_t kc, float* scratch,
                   float* out) {
@@ -221,8 +223,8 @@ void pack_a_block(const Gemm& g, int64_t i0, int64_t rows, int64_t k0, int64_t k
   Tiles::pack_a(part, 0, rows, 0, kc, out);
 }
 
-// Chooses the grid of threads whose busiest thread has the least work: its tiles, and the packing of A, which every
-// column of the grid repeats and which counts as one more panel of B.
+// Chooses the grid of threads whose busiest thread has the least work. The work of a thread is its tiles and the
+// packing of A. Every column of the grid repeats this packing; it counts as one more panel of B.
 template <class Tiles>
 Grid choose_grid(int64_t m, int64_t n, int threads) {
   const int64_t mp = ceil_div(m, Tiles::kMR), np = ceil_div(min_of(n, Tiles::kNC), Tiles::kNR);
@@ -245,7 +247,7 @@ int64_t a_block_words(const Gemm& g) {
   const int64_t rows = min_of(Tiles::kMC, round_up(round_up(g.m, 16), Tiles::kMR));
   return round_up(rows * Tiles::words(k_block<Tiles>(g.k)), 16);
 }
-// Floats of a block of a matrix of windows before it is packed.
+// The number of floats of a block of A that is gathered from windows, before the block is packed.
 template <class Tiles>
 int64_t gathered_words(const Gemm& g) {
   if (g.patches == nullptr) return 0;
@@ -342,7 +344,7 @@ void multiply_blocks(const Gemm& g, void* workspace, ThreadPool& pool) {
 
 // ---- one thread ----------------------------------------------------------------------------
 
-// Rows of A, and panels of B, that one thread packs together.
+// The number of rows of A, and of panels of B, that one thread packs at a time.
 template <class Tiles>
 constexpr int64_t kRowsAlone = kGemmColumnsRows / Tiles::kMC* Tiles::kMC;
 constexpr int64_t kPanelsAlone = 4;

@@ -3,8 +3,9 @@
 // group]: rows of A are in the lanes of vectors, and an element of B is broadcast to all lanes. C is computed
 // transposed, a strip of columns at a time in the L1 cache.
 //
-// The sums have the same bits as those of gemm_tiles.simd.h. That file multiplies matrices B [k,n] even with
-// few rows of A: the rows of a strip would be far apart, and share cache sets if n is a power of two.
+// The sums have the same bits as those of gemm_tiles.simd.h. That file also multiplies few rows
+// of A if B is [k,n]: the rows of a strip of such a B would be far apart in memory, and would share cache
+// sets if n is a power of two.
 #pragma once
 
 #include "engine/backends/cpu/gemm/gemm_tiles.simd.h"
@@ -88,7 +89,7 @@ void lane_sums(const Gemm& g, const T* b, const float* a, int64_t j, float* sums
   const int64_t lanes = lane_count(g.m), step = k_block<FloatTiles>(g.k);
   const T* rows[J];
   for (int r = 0; r < J; ++r) {
-    const int64_t column = min_of(j + r, g.n - 1);  // what is past the last one is not stored
+    const int64_t column = min_of(j + r, g.n - 1);  // columns after the last one are not stored
     rows[r] = b + column * g.ldb;
   }
   for (int64_t i = 0; i < lanes; i += V * W)

@@ -1,6 +1,6 @@
 // The product with a B in i8. Each row of A is rounded to integers of 15 bits, with a scale for each block
-// of k that makes its largest element kMost. Products of more than kGemmSmallRows rows are computed in
-// integers, whose sums are exact. With fewer rows the rounded numbers are multiplied in f32. A row's result
+// of k. The scale makes the largest element of the block kMost. Products of more than kGemmSmallRows rows are computed
+// in integers, whose sums are exact. With fewer rows the rounded numbers are multiplied in f32. A row's result
 // does not depend on the number of rows.
 //
 // A 4-byte word holds elements 2i and 2i + 1 of k as i16. After the words of a block there is a word with
@@ -12,7 +12,7 @@
 namespace hone::cpu::HONE_ISA {
 namespace {
 
-// In each word: the sum of the products of its two pairs of i16.
+// Returns in each word the sum of two products of i16: of the low halves of a and b, and of the high halves.
 HONE_INLINE I multiply_pairs(I a, I b) {
 #if defined(__AVX512F__)
   return reinterpret_cast<I>(
@@ -92,9 +92,9 @@ struct I8Tiles {
                out + i / kMR * kMR * words(kc) + i % kMR);
   }
 
-  // The rounding of a row in a block of k: x becomes the nearest integer q to x * factor, |q| <= kMost, which stands
-  // for q * scale. If all elements are tiny (at most 1e-30), factor and scale are 0. If one is not finite, scale is
-  // NaN.
+  // The rounding of a row in a block of k: x becomes q, the integer nearest to x * factor, |q| <= kMost. q stands for
+  // the number q * scale. If all elements are tiny (at most 1e-30), factor and scale are 0. If one is not finite, scale
+  // is NaN.
   struct Rounding {
     float factor = 0, scale = 0;
     Rounding(const float* a, int64_t n) {
@@ -118,7 +118,7 @@ struct I8Tiles {
     }
   };
 
-  // Packs a row of kc elements, of which those from number n on are 0, and its scale.
+  // Packs a row of kc elements and its scale. Elements from number n on count as 0.
   static void pack_row(const float* a, int64_t n, int64_t kc, float* out) {
     const Rounding round(a, n);
     int32_t q[2 * W];
@@ -162,7 +162,7 @@ struct I8Tiles {
     }
   }
 
-  // Packs a panel of a B [k][n], of which `columns` columns are left.
+  // Packs the panel at b of a B [k][n]. `columns`: the number of columns of B from b on.
   static void pack_across(const int8_t* b, int64_t ldb, int64_t columns, int64_t kc, float* to) {
     const auto put = [&](int64_t at, I even, I odd) __attribute__((always_inline)) {
       store(to + at, as_float((even & 0xffff) | (odd << 16)));

@@ -152,7 +152,7 @@ void tile(int64_t kc, const float* a, const float* b, float* c, int64_t ldc, boo
   });
   auto step = [&]() __attribute__((always_inline)) {
     F bv[kNV];
-    if constexpr (W == 16) {  // narrower tiles have no load to spare
+    if constexpr (W == 16) {  // narrower tiles already use all load slots
       __builtin_prefetch(a + kAheadA * kMR);
       unroll<kNV>(HONE_LAMBDA(j) { __builtin_prefetch(b + kAheadB * kNR + j * W); });
     }

@@ -112,8 +112,8 @@ void widen(const Blocks& b, const void* data, int64_t row, int64_t column, int64
 
 // ---- packing -------------------------------------------------------------------------------
 
-// The most elements that are dequantized at once: kWideK along k, which fit the L1 cache with trans_b; kWideRows x
-// kWideColumns, which fit the L2 cache, without it.
+// The largest number of elements that are dequantized at once. With trans_b: kWideK along k, which fit the L1 cache.
+// Without trans_b: kWideRows x kWideColumns, which fit the L2 cache.
 constexpr int64_t kWideK = 64, kWideRows = 32, kWideColumns = 768;
 
 // Tiles::pack_b() for a B in blocks.

@@ -25,13 +25,13 @@ HONE_INLINE float half_at(const uint8_t* p) {
 #endif
 }
 
-// (p[i] >> shift) & mask, for 16 bytes. shift plus the bits of mask is at most 8.
+// (p[i] >> shift) & mask, for 16 bytes. shift plus the number of bits of mask is at most 8.
 HONE_INLINE Bytes bits_of(const uint8_t* p, int shift, int mask) {
   Words w;
   memcpy(&w, p, sizeof w);
   return reinterpret_cast<Bytes>((w >> shift) & static_cast<uint16_t>(mask * 0x101));
 }
-// `value` in the bytes that are not 0 in `bit`, else 0.
+// `value` in the bytes in which `bit` is not 0; 0 in the other bytes.
 HONE_INLINE Bytes where(Bytes bit, int value) {
   return reinterpret_cast<Bytes>(bit != 0) & static_cast<uint8_t>(value);
 }
@@ -147,14 +147,14 @@ struct Q8_0 : OneScale {
   }
 };
 
-// MXFP4: E2M1 numbers times a power of two. Twice an E2M1 number is an integer, so codes are converted to that, and the
-// scale is halved.
+// MXFP4: E2M1 numbers times a power of two. Twice an E2M1 number is an integer, so codes are converted to that integer,
+// and the scale is halved.
 struct MxFp4 {
   static constexpr int64_t kBlock = 32, kBytes = 17;
   static constexpr int kTurn = 1;
   F half_scale;
   HONE_INLINE void read(const uint8_t* b) {
-    // 2^(e - 128); the first two are subnormal.
+    // 2^(e - 128), where e = b[0]; subnormal for e = 0 and 1.
     const uint32_t bits = b[0] < 2 ? uint32_t{0x200000} << b[0] : uint32_t{b[0] - 1u} << 23;
     float scale;
     memcpy(&scale, &bits, sizeof scale);
@@ -179,7 +179,7 @@ struct MxFp4 {
   }
 };
 
-// The scales of a block of 256 elements, one for 16 elements: 16 signed codes times d.
+// The scales of a block of 256 elements, one for each 16 elements. A scale is a signed code times d.
 struct HalfScales {
   float of[16];
   HONE_INLINE void read(Bytes codes, float d) {

@@ -1,6 +1,6 @@
 // The instruction set that the CPU kernels use. Every kernel file x.simd.h is compiled once per
 // instruction set into a namespace of its own (see CMakeLists.txt). The public function of a kernel
-// calls the one of isa() at run time.
+// calls the function of the instruction set isa() at run time.
 #pragma once
 
 #include <cstdint>

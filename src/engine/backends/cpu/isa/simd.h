@@ -1,4 +1,4 @@
-// Vectors of W floats for the kernel files x.simd.h. These are compiled once per instruction set:
+// Vectors of W floats for the kernel files x.simd.h. The files are compiled once per instruction set:
 // HONE_ISA is the name of the namespace (baseline, avx2, avx512), and the compiler's flags decide W.
 //
 // The linker must not merge functions that were compiled for different instruction sets. So all
@@ -32,7 +32,8 @@ constexpr int W = 4;
 #endif
 
 // The third argument of __builtin_prefetch() for data that streams from memory: it fetches into the L2
-// cache. The L1 cache can wait for too few lines at a time to use more than half of the memory's speed.
+// cache. The L1 cache can wait for only a few lines at a time, so prefetches into it reach at most half of the
+// memory's speed.
 constexpr int kToL2 = 2;
 
 typedef float F __attribute__((vector_size(4 * W)));
@@ -104,7 +105,7 @@ HONE_INLINE float reduce_add(F v) {
   return _mm_cvtss_f32(_mm_add_ss(d, _mm_shuffle_ps(d, d, 1)));
 }
 HONE_INLINE float reduce_max(F v) { return _mm512_reduce_max_ps(v); }
-HONE_INLINE F scale_by_power(F p, F n) { return _mm512_scalef_ps(p, n); }  // p * 2^n, n whole
+HONE_INLINE F scale_by_power(F p, F n) { return _mm512_scalef_ps(p, n); }  // p * 2^n, n: an integer
 // The 64-bit products a * b: hi has their high 32 bits, lo their low ones.
 HONE_INLINE void mul_wide(U a, uint32_t b, U& hi, U& lo) {
   const __m512i x = reinterpret_cast<__m512i>(a), y = _mm512_set1_epi32(static_cast<int>(b));
@@ -250,7 +251,7 @@ HONE_INLINE F round_to_f16(F x) {
   const I bits = as_int(x), sign = bits & static_cast<int32_t>(0x80000000);
   const I size = bits & 0x7fffffff;
   I rounded = (size + 0xfff + ((size >> 13) & 1)) & ~0x1fff;
-  // Below 2^-14 numbers are multiples of 2^-24, which is what adding 0.5 leaves.
+  // Below 2^-14, numbers of f16 are multiples of 2^-24. Adding 0.5 rounds to such a multiple.
   const I small = as_int((as_float(size) + 0.5f) - 0.5f);
   rounded = size < 0x38800000 ? small : rounded;
   rounded = rounded >= 0x47800000 ? I{} + 0x7f800000 : rounded;

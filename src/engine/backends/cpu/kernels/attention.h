@@ -6,8 +6,8 @@
 // Sequence s has query tokens [cu_q[s], cu_q[s+1]) and key tokens [cu_k[s], cu_k[s+1]). Lq and Lk are
 // its numbers of queries and keys, and o = Lk - Lq. Query i of the sequence sees its key j iff
 //   (!causal || j <= i + o)  and  (window == 0 || (j > i + o - window and j < i + o + window)).
-// cap(x) = c tanh(x / c) for a softcap c > 0, which excludes a bias; else cap(x) = x.
-// A query that sees no key gets out = 0 and lse = -inf. Tokens after the last sequence get zeros.
+// cap(x) = c tanh(x / c) for a softcap c > 0; else cap(x) = x. A softcap and a bias exclude each other.
+// A query that sees no key, and each row of out after the last sequence, gets out = 0 and lse = -inf.
 // Dropout is decided by attention_dropout_word(key, sample_ids[s], first_head + head, i, j) (base/core/philox.h).
 // The bias of head h for query i and key j is bias[h * (2 * reach - 1) + j - (i + o) + reach - 1];
 // a sequence longer than reach is a bug.
@@ -44,7 +44,7 @@ struct Attention {
   const float* bias = nullptr;  // [heads, 2 * reach - 1]
   int64_t reach = 0;            // 0: no bias
   double dropout = 0;           // probability of a drop
-  int64_t first_head = 0;       // number of head 0 in dropout words
+  int64_t first_head = 0;       // head number of head 0 for the dropout words
   DropoutKey key = {};
   const int64_t* sample_ids = nullptr;  // [sequences]; needed if dropout > 0
   Heads<float> out;                     // [tokens_q, heads, head_dim]

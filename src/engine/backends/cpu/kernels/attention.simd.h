@@ -153,7 +153,7 @@ struct PagedState {
 
 struct PagedQuery {
   const float* q;
-  const float* bias;  // that of the page's first token; null: none
+  const float* bias;  // the bias of the page's first token; null: none
   float* out;
   PagedState* state;
 };
@@ -236,7 +236,7 @@ Range seen_tokens(const PagedAttention& a, int64_t s, int64_t t) {
   return {a.window > 0 ? max_of<int64_t>(0, last - a.window + 1) : 0, last + 1};
 }
 
-// Computes heads [h0, h1) of query t of sequence s, and of the next count - 1 queries, each of the next sequence.
+// Computes heads [h0, h1) of `count` queries: of query t of sequence s, query t + 1 of sequence s + 1, and so on.
 void paged_queries(const PagedAttention& a, int64_t s, int64_t t, int64_t count, int64_t h0,
                    int64_t h1, float* p, PagedState* states) {
   const int64_t group = a.heads / a.kv_heads, dim = a.head_dim;
@@ -262,7 +262,7 @@ void paged_queries(const PagedAttention& a, int64_t s, int64_t t, int64_t count,
         if (tokens_of(i1).begin != tokens.begin || tokens_of(i1).end != tokens.end) break;
       if (tokens.begin >= tokens.end) continue;
       const int64_t page = page_of(i0) * a.page_stride;
-      // a page is read by all heads of this thread before the next one: memory then sees whole rows
+      // all heads of this thread read a page before the next page: whole rows are then read from memory
       for (int64_t h = h0; h < h1; ++h) {
         PagedQuery queries[kSideBySide];
         for (int64_t i = i0; i < i1; ++i) {

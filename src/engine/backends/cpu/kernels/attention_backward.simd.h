@@ -10,7 +10,7 @@ namespace {
 struct BackwardWork {
   float *qt, *dot, *dqt;  // [dim][kBQB]: Q^T (times scale log2 e), dO^T, dQ^T
   float *q, *dout;        // [kBQB][dim]: the rows of Q and dO
-  float *st, *dpt;        // [kBK][kBQB]: S^T then dropped P^T; dP^T then dS^T
+  float *st, *dpt;        // [kBK][kBQB]: S^T, later P^T after dropout; dP^T, later dS^T
   float *lse, *delta;     // [kBQB]: lse * log2 e; sum over d of dO * O
   float* ones;            // [kBQB]
   float* bias;            // see bias_row
@@ -22,8 +22,8 @@ int64_t backward_floats(const Attention& a) {
 }
 
 // The gradient of the bias is the sum of dS along diagonals. Its order of addition must not depend on the
-// threads. So the keys of a sequence are cut into at most kParts parts, by their number alone, and each
-// head, sequence and part has sums of its own. Along a diagonal, queries and keys grow together, so the
+// threads. So the keys of a sequence are cut into at most kParts parts; the cut depends only on the number of keys.
+// Each head, sequence and part has sums of its own. Along a diagonal, queries and keys grow together, so the
 // order also does not depend on which loop is the outer one. The sum of diagonal j - i of a part is at
 // [j - from - i + (lq rounded up to kBQB)], where `from` is the part's first key.
 constexpr int64_t kParts = 4;
@@ -38,15 +38,15 @@ HONE_INLINE int64_t sequence_sums(int64_t lq, int64_t lk) {
   for (int64_t k = 0; k < lk; k += part_keys(lk)) n += part_sums(lq, min_of(part_keys(lk), lk - k));
   return n;
 }
-// Floats of the sums of one head. A sequence has at most kParts parts, and one if it has at most kBK keys.
+// Floats of the sums of one head. A sequence has at most kParts parts, but only one if it has at most kBK keys.
 int64_t head_sums(const Attention& a) {
   const int64_t parts = min_of(kParts * a.sequences, a.sequences + a.tokens_k / kBK);
   return (a.tokens_k + kParts * a.tokens_q + parts * kBQB + 15) / 16 * 16;
 }
 
 // Adds the dS^T of keys [lo, hi) and the kLanes queries at ds to the sums of their diagonals. sums: the place of the
-// diagonal of key 0 and the first query. A vector holds the partial sums of W diagonals; with each key the oldest one
-// is complete.
+// diagonal of key 0 and the first query. A vector holds the partial sums of W diagonals; after each key, the sum in
+// its last lane is complete.
 void add_diagonals(const float* ds, int64_t lo, int64_t hi, float* sums) {
   F one = zero(), two = zero();
   I up = lane_index() - set1(1);
@@ -125,7 +125,7 @@ HONE_INLINE void gradient_block(const Attention& a, const Drop& drop, int64_t s,
   }
 }
 
-// dbias of head h: adds the sums of all its parts in order, and divides by the scale, which the dS contain.
+// dbias of head h: adds the sums of all its parts in order, and divides by the scale, because dS contains it.
 void finish_bias(const AttentionBackward& b, int64_t h, const float* sums) {
   const Attention& a = b.forward;
   const int64_t columns = 2 * a.reach - 1;
@@ -135,7 +135,7 @@ void finish_bias(const AttentionBackward& b, int64_t h, const float* sums) {
     const int64_t lq = a.cu_q[s + 1] - a.cu_q[s], lk = a.cu_k[s + 1] - a.cu_k[s];
     for (int64_t k = 0; k < lk; k += part_keys(lk)) {
       const int64_t count = part_sums(lq, min_of(part_keys(lk), lk - k));
-      const int64_t column = k - padded(lq) - (lk - lq) + a.reach - 1;  // that of sums[0]
+      const int64_t column = k - padded(lq) - (lk - lq) + a.reach - 1;  // the column of sums[0]
       const int64_t begin = max_of<int64_t>(0, -column), end = min_of(count, columns - column);
       for (int64_t x = begin; x < end; ++x) to[column + x] += sums[x];
       sums += count;
@@ -261,7 +261,7 @@ void backward_block(const AttentionBackward& b, const Drop& drop, int64_t s, int
   }
 }
 
-HONE_INLINE int64_t pairs(const Attention& a, int64_t lq, int64_t lk) {  // about q x k work
+HONE_INLINE int64_t pairs(const Attention& a, int64_t lq, int64_t lk) {  // a measure of the work
   int64_t c = 0;
   for (int64_t q0 = 0; q0 < lq; q0 += kBQB) {
     const Range r = visible(a, lq, lk, q0, min_of(kBQB, lq - q0));
@@ -287,9 +287,9 @@ void attention_backward(const AttentionBackward& b, void* workspace, ThreadPool&
     total += c * a.kv_heads;
     largest = max_of(largest, c);
   }
-  // One visit per (sequence, key head) makes everything from five products. When there are too few
-  // of those for the threads, dQ is made per block of queries and dK, dV per block of keys (seven
-  // products). Both add in the same order: the same bits.
+  // One visit per (sequence, key head) makes all gradients from five products. If there are too few
+  // such visits for the threads, dQ is made per block of queries, and dK and dV per block of keys
+  // (seven products). Both ways add in the same order, so they give the same bits.
   const bool whole = threads == 1 || largest * threads * 4 <= total;
   const bool biased = a.reach > 0;
   float* all_sums = static_cast<float*>(workspace) + threads * backward_floats(a);
@@ -308,8 +308,8 @@ void attention_backward(const AttentionBackward& b, void* workspace, ThreadPool&
       const int64_t lq = a.cu_q[s + 1] - a.cu_q[s], lk = a.cu_k[s + 1] - a.cu_k[s];
       const int64_t cost = group * pairs(a, lq, lk);
       for (int64_t hk = 0; hk < a.kv_heads; ++hk) {
-        // A sequence without queries costs nothing, also after the last other one: its keys still
-        // need gradients of zero.
+        // The cost of a sequence without queries is 0, also if it is the last one. A thread must still
+        // visit it, because its keys need gradients of zero.
         const bool mine =
             thread ==
             (total > 0 ? min_of<int64_t>((2 * at + cost) * threads / (2 * total), threads - 1) : 0);
@@ -317,7 +317,7 @@ void attention_backward(const AttentionBackward& b, void* workspace, ThreadPool&
         const int64_t step = whole ? max_of<int64_t>(lk, 1) : biased ? part_keys(lk) : kBK;
         int64_t unit = 0;
         for (int64_t k0 = 0; k0 < lk || (whole && k0 == 0); k0 += step, ++unit) {
-          // blocks of keys are dealt to threads in turn: causal ones differ in work
+          // threads get blocks of keys in turn, because the blocks differ in work with a causal mask
           if (whole ? !mine : (unit + hk) % threads != thread) continue;
           const int64_t k1 = min_of(k0 + step, lk), t = a.cu_k[s];
           float* dk = b.dk.data + t * b.dk.token + hk * b.dk.head;

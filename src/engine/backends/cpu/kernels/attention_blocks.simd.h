@@ -188,7 +188,7 @@ HONE_INLINE I sees(const Attention& a, int64_t o, I q, int64_t k) {
   const int64_t columns = 2 * a.reach - 1, top = keys.end - 1 - q0 - o + a.reach - 1;
   const float* from = a.bias + h * columns;
   const int64_t count = keys.end - keys.begin / kBK * kBK + lanes - 1;
-  // lanes after the last query may be outside the table
+  // lanes after the last query may be outside of the table of biases
   const int64_t x0 = min_of(count, max_of<int64_t>(0, top - columns + 1));
   const int64_t x1 = max_of(x0, min_of(count, top + 1));
   for (int64_t x = 0; x < x0; ++x) to[x] = 0.0f;
@@ -296,8 +296,8 @@ void zero_rows(Heads<float> x, int64_t heads, int64_t dim, int64_t begin, int64_
       memset(x.data + t * x.token + h * x.head, 0, dim * sizeof(float));
 }
 
-// Calls visit(s, h, q0) for the units of this thread. Units are all (sequence, head, block of queries) in order. They
-// are divided among the threads by the number of visible keys.
+// Calls visit(s, h, q0) for the units of this thread. The units are all triples (sequence, head, block of queries), in
+// order. They are divided among the threads by the number of visible keys.
 template <class Fn>
 HONE_INLINE void for_units(const Attention& a, int64_t block, int thread, int threads, Fn&& visit) {
   auto cost = [&](int64_t lq, int64_t lk, int64_t q0) {

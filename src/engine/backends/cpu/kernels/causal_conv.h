@@ -3,7 +3,7 @@
 //
 //   y[t,c] = bias[c] + sum over j in [0, taps) of w[c,j] x[t - (taps - 1) + j, c]
 //
-// Rows of x before the sequence's first token are those of its state, or zeros without a state. Tokens after the last
+// Rows of x before the sequence's first token come from `state`; without a state they are zeros. Tokens after the last
 // sequence get zeros. Results do not depend on the number of threads; a sequence's results do not depend on the other
 // sequences.
 #pragma once
@@ -24,8 +24,8 @@ struct CausalConv {
   // [sequences, taps - 1, channels], the rows of x before each sequence, in order; null: zeros.
   const float* state = nullptr;
   float* y = nullptr;  // [tokens, channels]
-  // Receives the last taps - 1 rows of each sequence, in the shape of `state`. Needs a state, which must be another
-  // array. Null: not wanted.
+  // Receives the last taps - 1 rows of x of each sequence, in the shape of `state`. `state` must be given and must be a
+  // different array. Null: not wanted.
   float* state_after = nullptr;
 };
 

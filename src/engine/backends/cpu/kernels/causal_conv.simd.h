@@ -10,7 +10,8 @@ void turn_taps(const CausalConv& a, float* turned) {
     for (int64_t j = 0; j < a.taps; ++j) turned[j * a.channels + c] = a.w[c * a.taps + j];
 }
 
-// Calls f(t, s) for tokens [begin, end), with the sequence s of each; s = a.sequences for tokens after the last one.
+// Calls f(t, s) for each token t in [begin, end). s: the token's sequence; a.sequences for tokens after the last
+// sequence.
 template <class Fn>
 HONE_INLINE void for_tokens(const CausalConv& a, int64_t begin, int64_t end, Fn&& f) {
   int64_t s = 0;

@@ -19,7 +19,7 @@ namespace hone::cpu {
 
 struct Disentangled {
   int64_t sequences = 0, tokens = 0, heads = 0, head_dim = 0;
-  int64_t first_head = 0;       // number of head 0 in dropout words
+  int64_t first_head = 0;       // added to a head's number in dropout words
   int64_t rows = 0, reach = 0;  // rows: of the position tables. reach: the longest sequence allowed
   const int32_t* cu = nullptr;  // [sequences + 1], the first token of each sequence and the end
   const float *q = nullptr, *k = nullptr, *v = nullptr;  // [tokens, heads * head_dim]
@@ -35,7 +35,7 @@ struct Disentangled {
 };
 
 struct DisentangledBackward {
-  Disentangled forward;  // the arguments of disentangled(), with the out and lse that it made
+  Disentangled forward;  // the arguments of disentangled(), with its results out and lse
   const float* dout = nullptr;
   float *dq = nullptr, *dk = nullptr, *dv = nullptr;  // overwritten
   // Overwritten; null if the forward pass had no such table.

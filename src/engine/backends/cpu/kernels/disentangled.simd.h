@@ -1,6 +1,6 @@
-// Disentangled attention, with the tiles of attention_blocks.simd.h. A unit of work is a head of a
-// sequence. It is done in blocks of kBQ queries, which are in vector lanes: S^T[key][query]. Products with
-// the position tables are made first, and a score adds the element of its row:
+// Disentangled attention, with the tiles of attention_blocks.simd.h. A unit of work is one head of one sequence. It is
+// computed in blocks of kBQ queries. Vector lanes are queries: S^T[key][query]. Products with the position tables are
+// computed first. The score of a query and a key then adds one element of each product, at the pair's row:
 //   by_key     K position_queries^T [key][row], once for each unit
 //   by_query   position_keys Q^T [row][query], once for each block
 // The backward pass sums the gradients of both products by row before it multiplies them.
@@ -10,8 +10,8 @@
 namespace hone::cpu::HONE_ISA {
 namespace {
 
-// The number of parts, for each head, in which position gradients are summed over the sequences. The parts depend on
-// the sequences' lengths alone.
+// The sequences are split into this number of parts. Position gradients are summed for each head and part. The split
+// depends on the sequences' lengths alone.
 constexpr int64_t kPositionParts = 2;
 
 HONE_INLINE int64_t up_to(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
@@ -144,7 +144,7 @@ void scores_of_block(const Disentangled& a, const PositionUnit& u, int64_t q0, i
   }
 }
 
-// Calls visit(k, word) for all keys of a vector of queries, with their dropout words.
+// Calls visit(k, word) for each key k of the sequence. word: the dropout words of key k for a vector of queries q.
 template <class Fn>
 HONE_INLINE void with_words(const Disentangled& a, const Drop& drop, const PositionUnit& u, I q,
                             Fn&& visit) {
@@ -228,12 +228,12 @@ void position_gradients(const Disentangled& a, const Drop& drop, const PositionU
   }
 }
 
-// The sums of position gradients of a head and part: of position_keys and of position_queries, [rows][wide] each.
+// The gradients of position_keys and position_queries, summed for one head and part; [rows][wide] each.
 struct PositionSums {
   float *keys, *queries;
 };
 
-// The gradients from queries [q0, q0 + kBQ): computes their dQ, and adds their part to all other gradients.
+// Computes dQ of queries [q0, q0 + kBQ), and adds the terms of these queries to all other gradients.
 void position_backward(const DisentangledBackward& b, const Drop& drop, const PositionUnit& u,
                        int64_t q0, const PositionWork& w, const PositionSums& sums) {
   const Disentangled& a = b.forward;
@@ -281,7 +281,7 @@ void position_backward(const DisentangledBackward& b, const Drop& drop, const Po
   transpose_out(w.dqt, kBQ, nq, dim, w.ones, b.dq + at, u.stride);
 }
 
-// The gradients of head h of sequence s.
+// Computes the gradients of head h of sequence s.
 void position_unit_backward(const DisentangledBackward& b, const Drop& drop, int64_t s, int64_t h,
                             const PositionWork& w, const PositionSums& sums) {
   const Disentangled& a = b.forward;
@@ -312,7 +312,8 @@ HONE_INLINE int64_t part_of(const Disentangled& a, int64_t s) {
 
 int64_t part_floats(const Disentangled& a) { return 2 * a.rows * wide_dim(a); }
 
-// Adds the sums of the parts in order into the gradient [rows, heads * head_dim].
+// Writes the gradient [rows, heads * head_dim]: the sums of all parts, added in order. which: 0 position_keys, 1
+// position_queries.
 void join_parts(const Disentangled& a, const float* parts, int64_t which, ThreadPool& pool,
                 float* to) {
   const int64_t stride = a.heads * a.head_dim, wide = wide_dim(a);

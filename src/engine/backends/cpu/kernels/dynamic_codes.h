@@ -6,13 +6,13 @@
 
 namespace hone::cpu {
 
-// The code of a magnitude y in [0, 1] is computed from the f32 bits of y. The exponent of y and the first seven bits of
-// its mantissa are the number of its bucket, counted from that of 2^kLeastExponent; smaller y are in bucket 0. A bucket
-// contains at most one threshold between two codes. Bits kCodeBit and up of entries[bucket] are the lower one of the
-// two codes. Its lower bits are an addend: added to the kRestBits last bits of y, it carries into the code if y is
+// The code of a magnitude y in [0, 1] is computed from the f32 bits of y. The exponent and the first seven mantissa
+// bits of y select a bucket. Bucket 0 begins at 2^kLeastExponent; smaller y use bucket 0 too. A bucket contains at most
+// one threshold between two codes. Bits kCodeBit and up of entries[bucket] are the lower one of the two codes. The
+// lower bits of entries[bucket] are an addend for the last kRestBits bits of y: the sum carries into the code if y is
 // above the threshold:
 //   code = (entries[bucket] + (bits of y & kRestMask)) >> kCodeBit
-// In the signed map the result is the code minus kSignedZero.
+// For the signed map, this formula gives the code of +y minus kSignedZero.
 struct DynamicMap {
   static constexpr int kRestBits = 16, kCodeBit = 17, kLeastExponent = -23;
   static constexpr int32_t kRestMask = (1 << kRestBits) - 1;

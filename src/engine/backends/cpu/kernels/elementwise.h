@@ -28,8 +28,8 @@ void unary(Unary op, int64_t count, const float* x, float* y, ThreadPool& pool);
 void unary_backward(Unary op, int64_t count, const float* x, const float* dy, float* dx,
                     ThreadPool& pool);
 
-// y = act(a) * b over [rows, columns]. Leading dimensions are in elements; a and b may be the left and right half of
-// one matrix.
+// y = act(a) * b over [rows, columns]. The leading dimensions (lda, ldb, ldy) are in elements. a and b may be the left
+// and the right half of one matrix.
 struct Gate {
   Unary op = Unary::silu;
   int64_t rows = 0, columns = 0;

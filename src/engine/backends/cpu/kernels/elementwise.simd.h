@@ -122,8 +122,8 @@ void fill(int64_t count, float value, float* y, ThreadPool& pool) {
 
 void column_sum(int64_t rows, int64_t columns, const float* x, int64_t ldx, bool accumulate,
                 float* out, ThreadPool& pool) {
-  constexpr int64_t kBlock = 1024;  // columns: runs of memory, and sums that stay in the L1 cache
-  // threads share the columns, so nobody waits for another's sums
+  constexpr int64_t kBlock = 1024;  // columns of a block, whose sums stay in the L1 cache
+  // threads divide the columns, so no thread waits for another's sums
   parallel_items(pool, (columns + 15) / 16, 16 * rows, [&](int64_t b, int64_t e, int) {
     const int64_t last = min_of(e * 16, columns);
     for (int64_t begin = b * 16; begin < last; begin += kBlock) {
@@ -132,7 +132,7 @@ void column_sum(int64_t rows, int64_t columns, const float* x, int64_t ldx, bool
       alignas(64) float sum[kBlock];
       memset(sum, 0, sizeof sum);
       int64_t row = 0;
-      for (; row + 4 <= rows; row += 4)  // four rows a visit of the sums
+      for (; row + 4 <= rows; row += 4)  // reads the sums once for four rows
         for_vectors(
             0, width, HONE_VECTOR {
               const float* p = from + row * ldx + i;

@@ -1,6 +1,7 @@
-// The gated delta rule, token by token. The columns of a state are independent of each other, so a block of
-// kColumns columns, which fits the L1 cache, goes through all tokens of a sequence. The backward pass keeps the
-// state before each chunk of kChunk tokens, and recomputes the states within a chunk.
+// The gated delta rule, token by token. A state is the matrix M of a value head and a sequence (gated_delta.h). Its
+// columns are independent of each other: each block of kColumns columns, which fits the L1 cache, is computed for all
+// tokens of the sequence. The backward pass keeps the state before each chunk of kChunk tokens, and recomputes the
+// states within a chunk.
 #include "engine/backends/cpu/isa/simd.h"
 #include "engine/backends/cpu/kernels/gated_delta.h"
 
@@ -43,7 +44,7 @@ HONE_INLINE Columns sum_parts(const Columns* p) {
 }
 HONE_INLINE float sum_of(Columns x) { return reduce_add(x.a + x.b); }
 
-// Calls f(i, part) for the rows of a state. part: the partial sum of row i.
+// Calls f(i, part) for each row i of a state. part: number of the partial sum to which row i is added.
 template <class Fn>
 HONE_INLINE void for_rows_in_parts(int64_t rows, Fn&& f) {
   int64_t i = 0;
@@ -56,7 +57,7 @@ HONE_INLINE void for_rows_in_parts(int64_t rows, Fn&& f) {
 struct Block {
   int64_t head, first, columns;
   const float *q, *k, *v;      // the head's rows of token 0
-  int64_t key_row, value_row;  // floats from a token to the next, of q and k, and of v
+  int64_t key_row, value_row;  // floats from a token to the next: in q and k; in v
 };
 Block block_of(const GatedDelta& a, int64_t head, int64_t block) {
   Block x;
@@ -145,7 +146,8 @@ struct DeltaWork {
   float* kept;                    // the state before each chunk
 };
 
-// The gradients of one token. Replaces w.grad, the gradient of the state after the token, by that of the state before.
+// Computes the gradients of one token. Replaces w.grad, the gradient of the state after the token, by that of the state
+// before.
 void step_back(const GatedDeltaBackward& b, const Block& x, int64_t t, int64_t in_chunk,
                const DeltaWork& w) {
   const GatedDelta& a = b.forward;
@@ -237,7 +239,7 @@ int64_t gated_delta_backward_workspace_bytes(const GatedDelta& a, int threads) {
   return threads * DeltaWork::floats(a) * static_cast<int64_t>(sizeof(float));
 }
 
-// A unit of work is a sequence and a key head, whose gradients are sums over the blocks of its value heads.
+// A unit of work is one key head of one sequence. Gradients of q and k are sums over all value heads of the key head.
 void gated_delta_backward(const GatedDeltaBackward& b, void* workspace, ThreadPool& pool) {
   const GatedDelta& a = b.forward;
   fill_zeros(b.dq, a.tokens * a.key_heads * a.key_dim);

@@ -37,7 +37,7 @@ struct BatchNormBackward {
   const float* dy = nullptr;
   // The result of a batch norm with relu: dy is taken as 0 where y is 0. Null: there was no relu.
   const float* y = nullptr;
-  float* dresidual = nullptr;  // receives dy with these zeros; or null
+  float* dresidual = nullptr;  // receives dy, but 0 where y is 0; or null
   float* dx = nullptr;         // may be dy; 0 after the first `counted` rows; null: not computed
   float* dgamma = nullptr;     // [columns]
   float* dbeta = nullptr;      // [columns]
@@ -56,8 +56,8 @@ void affine_columns(int64_t rows, int64_t columns, const float* x, const float* 
 void scale_blocks(int64_t blocks, int64_t size, const float* x, const float* scale, float* y,
                   ThreadPool& pool);
 
-// Windows over images [images, height, width, channels]. The window of place (i, j) of [out_h, out_w] begins at pixel
-// (i * stride_h - top, j * stride_w - left); pixels outside of the image are left out.
+// Windows over images [images, height, width, channels]. There are [out_h, out_w] windows for each image. Window (i, j)
+// begins at pixel (i * stride_h - top, j * stride_w - left); pixels outside of the image are skipped.
 struct Windows2d {
   int64_t images = 0, height = 0, width = 0, channels = 0, out_h = 0, out_w = 0;
   int64_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, top = 0, left = 0, dilation_h = 1,
@@ -65,7 +65,7 @@ struct Windows2d {
 };
 // y [images, out_h, out_w, channels] = the largest element of each window.
 void max_pool(const Windows2d& p, const float* x, float* y, ThreadPool& pool);
-// dx is overwritten: the dy of each window goes to the first element of the window that equals y.
+// dx is overwritten: the dy of each window is added to the first element of the window that equals y.
 void max_pool_backward(const Windows2d& p, const float* x, const float* y, const float* dy,
                        float* dx, ThreadPool& pool);
 

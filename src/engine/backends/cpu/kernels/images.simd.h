@@ -18,8 +18,8 @@ HONE_INLINE int64_t leaf_count(int64_t rows, int64_t columns) {
 }
 HONE_INLINE int64_t whole_lines(int64_t columns) { return (columns + 15) / 16 * 16; }
 
-// Calls f(j, vectors, whole, n) for the columns from j on: kBlock whole vectors, or one vector with n columns at the
-// end.
+// Calls f(j, vectors, whole, n) for all columns: kBlock whole vectors from column j on, or one vector if fewer are left
+// (n: the number of columns left).
 constexpr int kBlock = 4;
 template <class Fn>
 HONE_INLINE void for_column_blocks(int64_t columns, Fn&& f) {
@@ -289,7 +289,7 @@ void scale_blocks(int64_t blocks, int64_t size, const float* x, const float* sca
     for (int64_t b = begin; b < end; ++b) {
       const float* from = x + b * size;
       float* to = y + b * size;
-      if (scale[b] == 0) {  // infinity too
+      if (scale[b] == 0) {  // 0 also if x is inf
         memset(to, 0, static_cast<size_t>(size) * sizeof(float));
         continue;
       }
@@ -304,7 +304,7 @@ void scale_blocks(int64_t blocks, int64_t size, const float* x, const float* sca
 
 namespace {
 
-// Calls f(pixel, tap) for the pixels of the window at (i, j) that are inside of the image, row by row. pixel, tap:
+// Calls f(pixel, tap) for the pixels of window (i, j) that are inside of the image, row by row. pixel, tap:
 // row-major numbers of the pixel in the image, and of its place in the window.
 template <class Fn>
 HONE_INLINE void for_window(const Windows2d& p, int64_t i, int64_t j, Fn&& f) {
@@ -406,7 +406,7 @@ void channel_conv(const Windows2d& p, const float* x, const float* w, const floa
 
 namespace {
 
-// Along one axis: the place whose window has pixel `at` at position `tap`; -1: none.
+// Along one axis: the number of the window that has pixel `at` at position `tap`; -1: none.
 HONE_INLINE int64_t place_of(int64_t at, int64_t tap, int64_t padding, int64_t dilation,
                              int64_t stride, int64_t out) {
   const int64_t from = at + padding - tap * dilation;

@@ -1,6 +1,6 @@
 // The language-model head as one kernel: the logits x w^T + bias, the negative log likelihood (nll) of the
-// labels, and the gradients dx, dw and dbias. It works on chunks of rows, so the logits of all tokens are
-// never in memory at once. It makes three matrix products and recomputes nothing.
+// labels, and the gradients dx, dw and dbias. It works on chunks of tokens (rows of x), so the logits of all tokens
+// are never in memory at once. It computes three matrix products and recomputes nothing.
 #pragma once
 
 #include <cstdint>
@@ -28,13 +28,13 @@ struct LinearCrossEntropy {
   float* dw = nullptr;         // [V, C]; null: not wanted (w is frozen)
   float* dbias = nullptr;      // [V]; null: not wanted
   bool accumulate_dw = false;  // add to dw instead of overwriting it
-  bool bf16 = false, f16 = false;  // round the operands of the three products to this type
+  bool bf16 = false, f16 = false;  // round the operands of the products to bf16 or f16
   Element w_type = Element::f32;   // f32, the type that operands are rounded to, or blocks
   const Blocks* blocks = nullptr;  // the format if w_type is blocks; w is the payload, dw is null
-  Element logits = Element::f32;   // x w^T is rounded to this type (f32, bf16, f16) before the bias
+  Element logits = Element::f32;   // f32, bf16 or f16: x w^T is rounded to it, then bias is added
 };
 
-// The number of rows of a chunk: 1024 for vocabularies up to 65,536, fewer for larger ones. It depends on the
+// The number of tokens of a chunk: 1024 for vocabularies up to 65,536, fewer for larger ones. It depends on the
 // sizes alone, so the order of sums does too.
 int64_t linear_cross_entropy_chunk(int64_t tokens, int64_t vocabulary);
 int64_t linear_cross_entropy_workspace_bytes(const LinearCrossEntropy& l, int threads);

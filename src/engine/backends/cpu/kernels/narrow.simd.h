@@ -88,7 +88,7 @@ template <class T>
 constexpr bool kVectors = true;
 #elif defined(__AVX2__)
 template <class T>
-constexpr bool kVectors = std::is_same_v<T, F16>;  // the compiler makes vectors of the other's loop
+constexpr bool kVectors = std::is_same_v<T, F16>;  // the compiler vectorizes Bf16's loop
 #else
 template <class T>
 constexpr bool kVectors = false;

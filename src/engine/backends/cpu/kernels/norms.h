@@ -1,5 +1,5 @@
-// Layer norm and RMS norm over the rows of f32 matrices [rows, columns] (rows without gaps), fused with the
-// residual addition before them.
+// Layer norm and RMS norm over the rows of f32 matrices [rows, columns] (rows without gaps). Each is fused with a
+// residual addition before the norm.
 //   layer norm: y = (x - mean) * rstd * gamma + beta,  rstd = 1 / sqrt(var + eps), biased variance
 //   rms norm:   y = x * rstd * gamma,                  rstd = 1 / sqrt(mean(x^2) + eps)
 // with x = input (+ residual). Statistics are summed in two passes, in f32.
@@ -36,7 +36,7 @@ struct NormBackward {
   const float* mean = nullptr;   // [rows]; only for layer norm
   const float* rstd = nullptr;   // [rows]
   const float* dy = nullptr;
-  const float* dsum = nullptr;  // gradient of x from its other readers, added to dx; or null
+  const float* dsum = nullptr;  // gradient of x from its other uses, added to dx; or null
   float* dx = nullptr;          // may be dy or dsum
   float* dgamma = nullptr;      // [columns] or null
   float* dbeta = nullptr;       // [columns] or null

@@ -99,7 +99,7 @@ void backward_rows(const NormBackward& n, int64_t begin, int64_t end, float* par
   }
 }
 
-constexpr int64_t kLeaf = 64;  // rows whose dgamma and dbeta are summed as one
+constexpr int64_t kLeaf = 64;  // rows of a leaf
 
 int64_t leaves_of(int64_t rows) { return (rows + kLeaf - 1) / kLeaf; }
 

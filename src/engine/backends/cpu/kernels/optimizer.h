@@ -18,11 +18,11 @@ struct Numbers {
   Element type = Element::f32;
 };
 
-// Weights and states in bf16. With p set they replace UpdateTensor::p and state.
+// Weights and states in bf16. If p is set, p and state replace UpdateTensor::p and UpdateTensor::state.
 struct Bf16Update {
   uint16_t* p = nullptr;
   uint16_t* state[3] = {};
-  // true: new weights are rounded at random by `key`; false: to the nearest.
+  // true: new weights are rounded stochastically, with random numbers of `key`; false: to the nearest.
   bool stochastic = false;
   DropoutKey key = {};
   int64_t first = 0;  // number of the element p[0] in the whole tensor, for the random numbers
@@ -32,7 +32,7 @@ struct Bf16Update {
 struct UpdateTensor {
   float* p = nullptr;    // weights
   Numbers g;             // gradient
-  float* state[3] = {};  // the optimizer's states, in the order that its struct gives
+  float* state[3] = {};  // the optimizer's states, in the order of its struct below
   int64_t count = 0;     // elements
   double weight_decay = 0;
   Bf16Update bf16 = {};
@@ -95,7 +95,7 @@ struct AdafactorTensor {
   float* p = nullptr;       // weights, updated in place
   Numbers g;                // gradient
   float* row = nullptr;     // [matrices, R], the state of the rows; null for vectors
-  float* column = nullptr;  // [matrices, C], the state of the columns; of a vector its mean squares
+  float* column = nullptr;  // [matrices, C], the state of the columns; for a vector: mean squares
   int64_t matrices = 1, rows = 1, columns = 0;
   double weight_decay = 0;
 };

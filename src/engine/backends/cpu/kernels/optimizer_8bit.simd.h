@@ -103,7 +103,7 @@ HONE_INLINE void encode(const float* x, float absmax, const DynamicMap& map, int
       });
 }
 
-// Converts a block of kFourBitBlock codes from two codes a byte to one, and back.
+// Converts a block of kFourBitBlock codes from two codes per byte to one code per byte, and back.
 HONE_INLINE void unpack(const uint8_t* packed, uint8_t* codes) {
   for (int64_t i = 0; i < kFourBitBlock / 2; ++i) {
     codes[2 * i] = packed[i] >> 4;

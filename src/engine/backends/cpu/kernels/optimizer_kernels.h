@@ -11,8 +11,8 @@ struct Bf16Update;
 struct Lion;
 struct UpdateStep;
 
-// Elements of a bf16 tensor that are widened to f32 on the stack at a time: a multiple of the blocks of
-// 8-bit states.
+// Elements of a bf16 tensor that are widened to f32 on the stack at a time. It is a multiple of the block sizes of
+// 8-bit and 4-bit states.
 inline constexpr int64_t kWidened = 2048;
 // Convert between bits of bf16 and f32 on the calling thread; narrow_bf16() rounds to the nearest, ties to even.
 void widen_bf16(int64_t count, const uint16_t* x, float* y);
@@ -30,8 +30,8 @@ struct AdamWScalars {
   float one_minus_beta1;
   float beta2, one_minus_beta2;
   float root_correction2;  // sqrt(1 - beta2^t)
-  float eps;
-  float step_size;  // lr / (1 - beta1^t)
+  float eps;               // with AdamW::huggingface: AdamW::eps / root_correction2
+  float step_size;         // lr / (1 - beta1^t), with AdamW::huggingface times `decay`
   float gradient_scale;
 };
 

@@ -48,8 +48,8 @@ void lamb_apply_range(const UpdateTensor& t, const LambScalars& s, float rate, i
       });
 }
 
-// Returns the sum of (scale * g)^2 over a row, and adds each square to columns[i]. first: number of the row's first
-// element in g.
+// Returns the sum of (scale * g)^2 over a row, and adds the square of element i to columns[i]. first: number of the
+// row's first element in g.
 float adafactor_squares_row(const Numbers& g, int64_t first, float scale, int64_t count,
                             float* columns) {
   F sum = zero();

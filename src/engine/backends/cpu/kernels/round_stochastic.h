@@ -9,7 +9,7 @@
 
 namespace hone::cpu {
 
-// Selects the random numbers: a key for each tensor, and the optimizer step, from 1.
+// Selects the random numbers: the tensor's key, and the number of the optimizer step, counted from 1.
 struct StochasticRounding {
   DropoutKey key;
   int64_t step = 1;

@@ -1,5 +1,5 @@
 // Stochastic rounding from f32 to bf16, in blocks of 128 elements. A block takes the random words of sixteen
-// Philox counters: 64 words, whose low halves are for the first 64 elements and high halves for the others.
+// Philox counters: 64 words, whose low halves are for the first 64 elements and whose high halves are for the other 64.
 #include "engine/backends/cpu/isa/philox.simd.h"
 #include "engine/backends/cpu/kernels/round_stochastic.h"
 

@@ -1,4 +1,5 @@
-// Kernels over rows of tokens, in f32: rotary position embedding, token embeddings, softmax cross-entropy.
+// Kernels on matrices with one row for each token, in f32: rotary position embedding, token embeddings, softmax
+// cross-entropy.
 #pragma once
 
 #include <cstdint>

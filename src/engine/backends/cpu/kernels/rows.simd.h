@@ -99,7 +99,7 @@ void embedding_gradient(int64_t tokens, int64_t columns, int64_t vocabulary, con
     from = to;
     to = swap;
   }
-  // threads share the columns: the work is even however the ids repeat
+  // threads divide the columns, so they have equal work even if ids repeat
   pool.parallel_for((columns + 15) / 16, [&](int64_t b, int64_t e, int) {
     const int64_t begin = b * 16, end = min_of(e * 16, columns);
     for (int64_t i = 0; i < used; ++i) {
@@ -154,8 +154,8 @@ void cross_entropy(const CrossEntropy& c, ThreadPool& pool) {
           if (x[i] == top) c.correct[r] = 0;
       }
       const F t = set1(top);
-      // sums of runs of 4096 in f32, added up in f64
-      double sum = 0, all = 0;  // all: of x, for the smoothing
+      // sums of 4096 columns at a time in f32, added up in f64
+      double sum = 0, all = 0;  // all: sum of x, for label smoothing
       for (int64_t run = 0; run < c.columns; run += 4096) {
         F s = zero(), raw = zero();
         for_vectors(
@@ -172,7 +172,7 @@ void cross_entropy(const CrossEntropy& c, ThreadPool& pool) {
         if (smooth) all += static_cast<double>(reduce_add(raw));
       }
       c.nll[r] = static_cast<float>(__builtin_log(sum)) + (top - target);
-      const double share = c.smoothing / static_cast<double>(c.columns);  // of each column
+      const double share = c.smoothing / static_cast<double>(c.columns);  // of each column's target
       if (smooth)
         c.nll[r] += static_cast<float>(c.smoothing * static_cast<double>(target) - share * all);
       if (!c.gradient) continue;

@@ -31,10 +31,10 @@ class Blocks {
   Blocks(const Blocks&) = delete;
   ~Blocks();
 
-  // Allocates a block filled with bytes 0xff, which are NaN in every float type. Touching a device block while the
-  // device is closed ends the process. nullptr: the machine does not have enough memory.
+  // Allocates a block filled with bytes 0xff, which are NaN in every float type. An access to a device block while the
+  // device is closed (close_device()) ends the process. nullptr: the machine does not have enough memory.
   Block* allocate(bool device, int64_t bytes);
-  // Returns the memory to the system. The block stays in all() and find() still finds it. call: for Block::freed_by.
+  // Returns the memory to the system. all() and find() still return the block. call: the value for Block::freed_by.
   void free(Block& block, int64_t call);
   // The block, freed or not, whose mapped pages contain `at`; nullptr: there is none.
   Block* find(const void* at);

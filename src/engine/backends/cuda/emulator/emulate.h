@@ -1,5 +1,5 @@
-// CUDA's keywords, built-in variables and functions for kernels that are compiled for the CPU. Only kernels
-// include it.
+// CUDA's keywords, built-in variables and functions for kernels that are compiled for the CPU. Only the sources of
+// kernels include this header.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@
 
 namespace hone::emulate {
 
-// Every lane of the mask passes a value of 4 or 8 bytes. It gets the value of lane number `lane`, or its own value if
-// this lane is not in the mask.
+// Every lane of the mask passes a value of 4 or 8 bytes, and gets the value that lane number `lane` passes. If lane
+// number `lane` is not in the mask, the caller gets its own value.
 template <class T>
 T shuffle(unsigned mask, T value, unsigned lane) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8);
@@ -37,7 +37,7 @@ int reduce(int value, F f) {
   return value;
 }
 
-// Calls a kernel with arguments in the form of cuLaunchKernel: an array with the address of each.
+// Calls a kernel with arguments in the form of cuLaunchKernel: an array with the address of each argument.
 template <class... Args, size_t... I>
 void call(void (*kernel)(Args...), void** arguments, std::index_sequence<I...>) {
   kernel(*static_cast<std::remove_cv_t<std::remove_reference_t<Args>>*>(arguments[I])...);
@@ -57,7 +57,7 @@ template <class... Args>
 std::span<const size_t> bytes_of(void (*)(Args...)) {
   return kBytes<Args...>;
 }
-// Registers a kernel under its name; a second one of this name is a bug.
+// Registers a kernel under its name; a second kernel of the same name is a bug.
 template <auto kernel>
 bool add(const char* name) {
   return add_function({name, &run<kernel>, bytes_of(kernel)});
@@ -110,7 +110,7 @@ inline int __reduce_max_sync(unsigned, int value) {
   return hone::emulate::reduce(value, [](int a, int b) { return a > b ? a : b; });
 }
 inline int __any_sync(unsigned mask, bool value) { return hone::emulate::ballot(mask, value) != 0; }
-// Plain reads and writes are atomic here: one thread runs at a time, and changes only when it waits.
+// Plain reads and writes are atomic here: one thread runs at a time, until it waits for others or ends.
 template <class T>
 T atomicAdd(T* at, T value) {
   return std::exchange(*at, *at + value);
@@ -123,7 +123,7 @@ inline int __popc(unsigned x) { return std::popcount(x); }
 inline int __ffs(int x) { return x == 0 ? 0 : std::countr_zero(static_cast<unsigned>(x)) + 1; }
 inline unsigned __float_as_uint(float x) { return std::bit_cast<unsigned>(x); }
 inline float __uint_as_float(unsigned x) { return std::bit_cast<float>(x); }
-// Single operations: the compiler may not fuse a product and a sum into a multiply-add.
+// Single operations: the compiler must not fuse a product and a sum into a multiply-add.
 inline float __fmul_rn(float x, float y) { return x * y; }
 inline float __fadd_rn(float x, float y) { return x + y; }
 inline float __fsub_rn(float x, float y) { return x - y; }

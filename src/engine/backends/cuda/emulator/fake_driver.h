@@ -28,7 +28,7 @@ inline thread_local bool fake_driver_skips_thread = false;
 
 // A process may have one FakeDriver at a time; a second one is a bug. Several threads may use its table. The race check
 // treats all host threads as one thread. A host function must not wait for a thread that calls the driver. The host may
-// wait for a host function only through the driver.
+// wait for a host function only by calling the driver.
 class FakeDriver {
  public:
   explicit FakeDriver(FakeOptions options = {});

@@ -44,12 +44,12 @@ std::byte* shared_bytes();  // the block's dynamic shared memory
 
 void sync_threads();            // __syncthreads()
 void sync_warp(unsigned mask);  // __syncwarp()
-// Every lane of the mask passes a value. It gets the value of lane number `lane`, or its own value if this lane is not
-// in the mask.
+// Every lane of the mask passes a value, and gets the value that lane number `lane` passes. If lane number `lane` is
+// not in the mask, the caller gets its own value.
 uint64_t exchange(unsigned mask, uint64_t value, unsigned lane);
 unsigned ballot(unsigned mask, bool value);  // __ballot_sync()
-// All 32 lanes of a warp must call it, each with a pointer. The last lane to call it runs `all` with the pointers, by
-// lane.
+// All 32 lanes of a warp must call it, each with a pointer. The last lane to call it runs `all` with the 32 pointers,
+// in the order of the lanes.
 void together(void* mine, FunctionRef<void(void* const* lanes)> all);
 unsigned lane_of_here();  // 0 to 31
 

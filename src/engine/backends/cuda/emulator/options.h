@@ -14,7 +14,7 @@ namespace hone::cuda {
 // The bytes that cuModuleLoadData of the fake driver takes in place of a cubin; the module has all kernels of
 // emulate::find_function().
 inline constexpr const char* kEmulatedImage = "hone emulated kernels";
-// A function of the type KernelModules (cuda/backend.h). It returns this module for any names.
+// A function of the type KernelModules (cuda/backend.h). For any names, it returns one module with kEmulatedImage.
 inline Result<std::vector<KernelModule>> emulated_modules(const std::string&,
                                                           const std::set<std::string>& names) {
   return std::vector{KernelModule{{names.begin(), names.end()}, kEmulatedImage}};
@@ -33,8 +33,8 @@ struct FakeOptions {
   uint64_t seed = 1;                                 // of the random order of Execution::shuffled
   emulate::Order threads = emulate::Order::forward;  // order of the threads of a block
   // Checks that a kernel accesses only the bytes that note_accesses() declared: other device memory holds 0xff while
-  // the kernel runs, and writes to bytes that are not declared as written are mistakes. Each launch then takes time for
-  // all allocated device memory, not only for the bytes of the kernel.
+  // the kernel runs, and writes to bytes that are not declared as written are mistakes. The time
+  // of a launch then grows with all allocated device memory, not only with the bytes of the kernel.
   bool checks_notes = false;
 };
 

@@ -83,7 +83,7 @@ class Queues {
 
   // Puts an entry into its stream, and runs entries as the Execution demands.
   void add(const std::shared_ptr<Op>& op);
-  void run_until(const std::shared_ptr<Op>& op);  // runs entries until this one is done; null: none
+  void run_until(const std::shared_ptr<Op>& op);  // runs entries until `op` is done; null: none
   void run_all();                                 // runs all entries
 
  private:

@@ -1,6 +1,5 @@
-// Finds data races: two accesses to the same bytes, at least one of them a write, that no wait orders. It
-// uses vector clocks (Mattern 1988) for ranges of bytes; reads and writes as in FastTrack (Flanagan and
-// Freund 2009).
+// Finds data races: two accesses to the same bytes, at least one of them a write, that no wait orders. Each range of
+// bytes has vector clocks (Mattern 1988); reads and writes are compared as in FastTrack (Flanagan and Freund 2009).
 #pragma once
 
 #include <cstddef>
@@ -40,7 +39,7 @@ struct Conflict {
 class Races {
  public:
   // Records an access and returns the earlier accesses that race with it. clock: the actions that happen before the
-  // access, with the action that makes it.
+  // access, including the action that makes the access.
   std::vector<Conflict> access(const Access& access, const std::shared_ptr<const Doer>& doer,
                                const Clock& clock);
   // Forgets all accesses to bytes that are freed.
@@ -57,7 +56,7 @@ class Races {
   struct Segment {
     uintptr_t end = 0;
     Mark write;               // the last write
-    std::vector<Mark> reads;  // the last read of each actor since then
+    std::vector<Mark> reads;  // the last read of each actor since that write
   };
   void split(uintptr_t at);
 

@@ -64,7 +64,8 @@ struct FakeState {
   const fake::Stream* on = nullptr;
   std::string where() const;  // "call 12 (cuLaunchKernel of 'square' on stream 1)"
 
-  // Adds a finding, a sentence that begins with where(). `what`: the rest without a full stop, "frees it twice".
+  // Adds a finding, a sentence that begins with where(). `what`: the rest, such as "frees it twice", without a full
+  // stop.
   void find(const std::string& what) { find_at(where(), what); }
   void find_at(const std::string& where, const std::string& what);
   std::vector<std::string> findings;
@@ -74,8 +75,8 @@ struct FakeState {
   // whose use is a finding too.
   fake::Stream* stream(CUstream handle);
   fake::Event* event(CUevent handle);
-  // The block that contains these bytes. Null, with a finding, if the block is freed, there is none, or the bytes pass
-  // its end.
+  // The block that contains these bytes. Null, with a finding, if no block contains the first byte, the block is freed,
+  // or the bytes pass its end.
   fake::Block* block(const void* at, int64_t bytes);
   // Adds a finding if a step or a capture is under way. `what`: the call, such as "allocates memory".
   void not_in_step(const char* what);
@@ -87,7 +88,7 @@ struct FakeState {
   void wait(fake::Stream& s, const std::shared_ptr<fake::Op>& after, const fake::Clock& clock);
   // Records an access of the host, and adds a finding if it races with queued work. `what`: "frees", "reads", "writes".
   void host_access(const Access& a, const char* what);
-  // Runs queued work until `op` is done (null: none). clock: the actions that then happened before the host's next one.
+  // Runs queued work until `op` is done (null: none). clock: the actions that happen before the host's next action.
   void host_waits_for(const std::shared_ptr<fake::Op>& op, const fake::Clock& clock);
 
  private:
@@ -100,11 +101,11 @@ namespace fake {
 // Returns the accesses that this thread declared (note_accesses) since its last launch, and forgets them.
 std::vector<Access> take_noted(const FakeState& s);
 
-// Calls body(state) for a function of the driver's table, with a lock: one thread at a time. context: the thread must
-// have a current context. A call without one, and a call from a host function of a stream, are findings and return an
-// error.
+// Calls body(state) for a function of the driver's table. It holds a lock, so one thread at a time runs. If `context`
+// is true, the thread must have a current context. A call without the context, and a call from a host function of a
+// stream, are findings and return an error.
 CUresult enter(const char* function, FunctionRef<CUresult(FakeState&)> body, bool context = true);
-// Makes the primary context current on this thread, or no context.
+// Sets the current context of this thread: the primary context, or none if `set` is false.
 void set_current_context(const FakeState& s, bool set);
 
 // Each sets some members of the table.

@@ -8,9 +8,9 @@
 
 namespace hone::cuda {
 
-constexpr int kBlock = 256;             // threads of a block, unless a kernel is for another number
+constexpr int kBlock = 256;             // threads of a block, unless a kernel has another number
 constexpr int kWarp = 32;               // lanes of a warp
-constexpr int kRowThreads = 512;        // most threads of a block that works on a whole row
+constexpr int kRowThreads = 512;        // the most threads of a block that works on a whole row
 constexpr int kScattered = 4 * kBlock;  // columns of a block of scatter_add_rows
 // Elements that a block of an elementwise kernel handles in one turn of its loop. Each thread then loads 16 bytes at a
 // time.
@@ -47,7 +47,8 @@ struct FourBits {
 struct Codes {
   float of[16];
 };
-// A quantized matrix: n elements in rows of `columns`. scaled: the elements that share a scale; 0: those of a row.
+// A quantized matrix: n elements in rows of `columns`. scaled: the number of elements that share a scale; 0: a row has
+// one scale.
 struct Scaled {
   int64_t n, columns, scaled;
 };
@@ -64,7 +65,7 @@ struct Conv {
   int images;
   int from_h, from_w, from_channels;  // the images that are read
   int to_h, to_w, to_channels;        // the images that are written
-  int groups, inner, columns;         // inner, columns: channels of a group that are read, written
+  int groups, inner, columns;         // channels of a group: inner are read, columns are written
   int kernel_h, kernel_w, stride_h, stride_w, top, left, dilation_h, dilation_w;
   bool back;
   int round;             // without tensor cores: f32 operands are rounded as in Product
@@ -104,7 +105,7 @@ struct Update {
   double decay;  // weight decay of this tensor
   bool l2, huggingface, nesterov;
   bool trust_clip;      // LAMB: the trust ratio is at most 1
-  bool stochastic;      // bf16 weights are rounded at random, by `key`
+  bool stochastic;      // bf16 weights are rounded stochastically, by `key`
   uint64_t key, first;  // first: number of the first element in its tensor, for the random numbers
 };
 
@@ -134,8 +135,8 @@ struct Updates {
 };
 static_assert(sizeof(Updates) + 4 * sizeof(void*) <= 4096);
 
-// A linear of at most kMostFewRows rows: x [rows, inner] times the transpose of a weight [columns, inner] in the form
-// in which it is stored.
+// A product with at most kMostFewRows rows: x [rows, inner] times the transpose of a weight [columns, inner]. The
+// kernel reads the weight in its stored form.
 constexpr int kMostFewRows = 16;
 // i8: i8 with a scale for each column of the result. scaled: 4-bit codes or i8, with scales in another operand
 // (Scaled). blocks: blocks that contain their scales (Format of blocks.cuh). floats: a type of Element.
@@ -146,7 +147,7 @@ struct FewRows {
   StoredForm form;
   // For blocks. format: the Format. block: elements of a block. bytes: bytes of a block.
   int format, block, bytes;
-  int64_t scaled;             // scaled: elements that share a scale; 0: those of a row
+  int64_t scaled;             // scaled: elements that share a scale; 0: a row has one scale
   Element stored;             // floats: the weight's type
   Element x, z, bias, scale;  // types in memory; scale: that of the scales of i8
   Element rounded, weight;    // x is rounded to `rounded`, the weight to `weight`; f32: not rounded
@@ -221,15 +222,15 @@ constexpr int kDeltaChunk = 16;  // tokens whose states the gradient recomputes 
 struct Attention {
   int64_t tq, tk;                        // number of packed queries and keys
   int64_t row_q, row_k, row_v, row_out;  // elements from a token to the next
-  int64_t window, reach;                 // 0: no window, no bias
-  int64_t table_columns, page;           // paged: pages of a segment, tokens of a page
-  uint64_t place;                        // dropout: hash of the op's name for its random key
-  uint32_t threshold;                    // dropout: words below it are dropped
+  int64_t window, reach;                 // window 0: no window; reach 0: no bias
+  int64_t table_columns, page;           // paged: columns of the block table, tokens of a page
+  uint64_t place;                        // dropout: hash of attribute key, for the random key
+  uint32_t threshold;                    // dropout: an element is dropped if its word is below
   float kept, scale;                     // kept: factor of the probabilities that are not dropped
   int heads, kv_heads, size, segments;   // size: channels of a head
   bool causal;
   // The members below are for operands in bf16 and f16 (flash_*.cuh).
-  int group;  // tiles of the segments that begin in the last `group` tokens are interleaved
+  int group;  // segments that begin in the last `group` tokens have interleaved tiles
   // The kernel of dq passes its dropout to the kernel of dk and dv as bits. There is room for the bits of this number
   // of tiles of keys in a segment.
   int bit_columns;
@@ -262,7 +263,8 @@ constexpr int warp_attention_back_bytes(int size) {
   return 2 * 2 * (kFlashTile + kFlashBackTile) * (size + 8) +
          4 * kFlashTile * (kFlashBackTile + 1) + kFlashTile * kFlashBackTile;
 }
-// For operands in bf16 and f16: one tile; the forward pass has one of queries, two of keys and two of values.
+// For operands in bf16 and f16: bytes of one tile. The forward pass has one tile of queries, two of keys and two of
+// values.
 constexpr int flash_tile_bytes(int size) { return 2 * kFlashTile * size; }
 constexpr int flash_bytes(int size) { return 5 * flash_tile_bytes(size); }
 constexpr int flash_back_q_bytes(int size, bool bias) {

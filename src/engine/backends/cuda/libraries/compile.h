@@ -33,8 +33,8 @@ class KernelCompiler {
   // kept there if the folder can be written. Error H1343: a kernel cannot be compiled.
   Result<std::vector<KernelModule>> kernels_for(const std::string& architecture,
                                                 std::set<std::string> names) const;
-  // Compiles all kernels into the cache, unless they are there. Errors: H1343 a kernel cannot be compiled; errors of
-  // writing the folder.
+  // Compiles all kernels into the cache, unless the cache has them. Errors: H1343 a kernel cannot be compiled; errors
+  // of writing the folder.
   Status keep_all(const std::string& architecture) const;
 
   // fast: optimized code. plain: compiles in a tenth of the time with NVRTC 13, to check the source.

@@ -1,4 +1,4 @@
-// The part of NCCL that hone calls: messages between GPUs, on a stream. A table of functions, filled from
+// The part of NCCL that hone calls: messages between GPUs, on a stream. It is a table of functions, filled from
 // the library or by an emulated library. Names, arguments and values are those of NVIDIA's NCCL
 // documentation (chapter API); NCCL's header is not needed. NCCL's own reductions are not used, because
 // their order of addition depends on channels and topology.
@@ -36,8 +36,8 @@ struct Nccl {
 #undef HONE_NCCL
 };
 
-// Loads the library at the path HONE_NCCL, else the one that the system's loader finds. Error H1346: it is missing or
-// lacks a function.
+// Loads the library at the path in the environment variable HONE_NCCL, else the one that the system's loader finds.
+// Error H1346: the library is missing or lacks a function.
 Result<Nccl> load_nccl();
 std::string nccl_version(const Nccl& nccl);  // "2.32.3"; "unknown" if NCCL fails
 
@@ -50,11 +50,12 @@ class NcclComm {
   // Connects the current CUDA device. Every rank calls it with the same id, and waits for the other ranks.
   static Result<std::unique_ptr<NcclComm>> connect(const Nccl& nccl, const std::string& id,
                                                    int rank, int ranks);
-  // Waits until all messages are done, for which the other ranks must take part in them. Does not wait after stop().
+  // Waits until all messages are done; the other ranks must send and receive them too. Does not wait after stop().
   ~NcclComm();
 
-  // Puts messages from and to device memory into the stream and returns at once. Messages between two ranks arrive in
-  // the order in which they are sent (Group::exchange). A message of 0 bytes, or to this rank itself, is a bug.
+  // Puts messages into the stream and returns at once. The messages' bytes are in device memory. Messages between two
+  // ranks arrive in the order in which they are sent (Group::exchange). A message of 0 bytes, or to this rank itself,
+  // is a bug.
   Status exchange(std::span<const Send> sends, std::span<const Receive> receives, CUstream stream);
   // The first error of the messages under way; Ok: none. H1342 after stop().
   Status check() const;

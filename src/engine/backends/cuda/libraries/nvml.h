@@ -1,5 +1,5 @@
-// The part of NVML, NVIDIA's management library, that hone calls: free memory, links and use of a GPU, without a CUDA
-// context. Names and arguments are those of the NVML API reference; NVML's header is not needed.
+// The part of NVML, NVIDIA's management library, that hone calls: free memory, links and utilization of a GPU, without
+// a CUDA context. Names and arguments are those of the NVML API reference; NVML's header is not needed.
 //   https://docs.nvidia.com/deploy/nvml-api/
 #pragma once
 
@@ -33,7 +33,8 @@ struct Nvml {
 #undef HONE_NVML
 };
 
-// Loads and initializes the machine's library, or the one at the path HONE_NVML. None: it is missing or does not start.
+// Loads and initializes the library at the path in the environment variable HONE_NVML, else the machine's library.
+// None: the library is missing or does not start.
 std::optional<Nvml> load_nvml();
 
 // Free memory and links of a GPU. Unknown values are 0.
