@@ -17,7 +17,12 @@ Result<AheadMemory> compile_ahead(const TpuSlice& slice, Program program) {
   const Program lowered = HONE_TRY(lower(std::move(program), tpu));
   const PlanInput alone{&lowered, std::vector<int64_t>(lowered.nodes.size(), 0)};
   m.planned_bytes = HONE_TRY(plan_run(std::span(&alone, 1))).used_bytes() + m.planned_code_bytes;
-  const std::string text = xla::write_module(lowered, xla::Integers::of_32_bits).text;
+  std::vector<xla::GroupedState> states;
+  for (const State& s : lowered.states)
+    states.push_back(
+        xla::grouped_state(s.name, lowered.type(s.value), s.role, s.shard, name_of(s.home)));
+  const std::string text =
+      xla::write_module(lowered, xla::Integers::of_32_bits, xla::group_states(states)).text;
   m.text_bytes = static_cast<int64_t>(text.size());
   const double begin = system_clock().seconds();
   const xla::CompiledMemory by_libtpu =

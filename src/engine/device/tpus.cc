@@ -4,7 +4,7 @@
 #include <array>
 #include <charconv>
 #include <limits>
-#include <set>
+#include <map>
 #include <string>
 
 #include "base/core/text.h"
@@ -129,8 +129,7 @@ int64_t tiled_bytes(const Type& type) {
 }
 
 int64_t tpu_code_bytes(const Program& program) {
-  std::set<std::string> kinds, loops;
-  int64_t products = 0;
+  std::map<std::string, int64_t> kinds, loops;
   for (const Node& n : program.nodes) {
     if (n.op->cost == nullptr) continue;
     const NodeView view{program, n};
@@ -142,10 +141,13 @@ int64_t tpu_code_bytes(const Program& program) {
         if (v != kNoValue) elements += static_cast<double>(program.type(v).count());
       }
     if (n.op->cost(view).flops < kProductOperations * elements) continue;
-    ++products;
     const bool loop = std::find(kLoops.begin(), kLoops.end(), n.op->name) != kLoops.end();
-    (loop ? loops : kinds).insert(std::move(kind));
+    ++(loop ? loops : kinds)[std::move(kind)];
   }
+  // Layers are the turns of a loop, and have one attention of each kind.
+  int64_t layers = 1, products = 0;
+  for (const auto& [kind, count] : loops) layers = std::max(layers, count);
+  for (const auto& [kind, count] : kinds) products += (count + layers - 1) / layers;
   return kCodeOfProduct * products + kCodeOfKind * std::ssize(kinds) +
          kCodeOfLoopKind * std::ssize(loops);
 }

@@ -88,5 +88,26 @@ TEST(Tpus, EqualProductsShareTheirCode) {
   EXPECT_EQ(beside, two) << "a part of the product";
 }
 
+// Layers are turns of a loop: the code of a product is there once.
+TEST(Tpus, LayersShareTheirCode) {
+  const auto bytes = [](int layers) {
+    std::string text =
+        "program p\ninput \"x\" %0 : f32[512,96]\ninput \"cu\" %1 : i32[2]\n"
+        "input \"w\" %2 : f32[96,32]\n";
+    int x = 0, next = 3;
+    for (int k = 0; k < layers; ++k, next += 3) {
+      text += fmt::format(
+          "  %{} : f32[512,32], %{} : f32[2,512] = attention(%{}, _, _, %1, %1) {{heads=2, "
+          "kv_heads=2, causal=true, scale=0.25}}\n"
+          "  %{} : f32[512,96] = linear(%{}, %2, _, _) {{trans_w=false}}\n",
+          next, next + 1, x, next + 2, next);
+      x = next + 2;
+    }
+    return tpu_code_bytes(parse_program(text, op_table()).value());
+  };
+  EXPECT_GT(bytes(1), 0);
+  EXPECT_EQ(bytes(12), bytes(1));
+}
+
 }  // namespace
 }  // namespace hone

@@ -54,7 +54,8 @@ struct GgufTiles {
 };
 // A further stack of layers: the decoder of an encoder-decoder.
 struct GgufStack {
-  std::string gguf, layers;          // parts of names before the layer's number: "dec.blk.", "decoder.block."
+  // Parts of names before the layer's number: "dec.blk.", "decoder.block."
+  std::string gguf, layers;
   std::vector<GgufName> names = {};  // as GgufLayout::of_layer
 };
 // A weight with one element in each layer, which the file has as a list in its metadata, with one number for each
@@ -97,7 +98,7 @@ struct GgufLayout {
   std::string inner = "intermediate_size";
   // once: tensors outside the layers. of_layer: tensors of each layer, without "blk.3." and the weight's layer.
   std::vector<GgufName> once = {}, of_layer = {};
-  std::string layers = {};  // the part of a weight's name before the layer's number: "model.layers."
+  std::string layers = {};  // in names of weights, before the layer's number: "model.layers."
   // Tensors of each layer for which `of_layer` does not work, because the two names do not have the same ending
   // ".weight" or ".bias". Names are complete, but without the layer.
   std::vector<GgufName> whole = {};

@@ -62,9 +62,11 @@ inline std::vector<float> tensor(const WeightSource& w, const std::string& name)
   return v;
 }
 
-// Whether the backend rounds the operands of attention's matrix products under autocast, as PyTorch does. The CUDA
-// backend does; the other backends do not.
-inline bool rounds_attention(const Backend& backend) { return backend.spec().kernels == "cuda"; }
+// Whether the backend rounds the operands of attention's matrix products under autocast, as PyTorch does. The backends
+// of CUDA and XLA do; the other backends do not.
+inline bool rounds_attention(const Backend& backend) {
+  return backend.spec().kernels == "cuda" || backend.spec().kernels == "xla_cpu";
+}
 
 // The largest difference between elements of two tensors, divided by the largest magnitude in `want` or, if that is
 // smaller than `most`, by `most`.

@@ -59,7 +59,8 @@ class ScratchPool {
 
   std::array<Slot, kSlots> slots_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Scratch>> more_;  // idle scratches that another one replaced in a slot
+  // Idle scratches that another one replaced in a slot.
+  std::vector<std::unique_ptr<Scratch>> more_;
 };
 
 // Borrows a scratch from the pool, or creates one. The destructor gives the scratch back to the pool.

@@ -61,8 +61,8 @@ struct LaunchEnd {
   // Exit status of the rank that failed first; 128 + signal after a request to stop; 0: success.
   int status = 0;
   std::optional<RankFailure> failure = {};  // the first failure; nullopt: none
-  bool regroups =
-      false;  // true: the ranks saved a checkpoint and ended, to start again with new machines
+  // The ranks saved a checkpoint and ended, to start again with new machines.
+  bool regroups = false;
 };
 
 // A way of starting ranks. Each .cc file of this folder without a header of the same name is one, and defines

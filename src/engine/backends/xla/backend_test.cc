@@ -210,6 +210,47 @@ next %0 = %2
   EXPECT_EQ(xla::compiles_of(*backend), compiled) << "a run compiles nothing";
 }
 
+// Layers' weights are one array on the device; each has its own place in the arena.
+TEST(Xla, RowsOfAnArrayAreReadAndWrittenByRange) {
+  HONE_XLA_OR_SKIP(backend);
+  std::vector<Program> programs{program_of(R"(program two_of_three
+state "h.0.w" %0 : f32[3] {role="param", trainable=true}
+state "h.2.w" %1 : f32[3] {role="param", trainable=true}
+  %2 : f32[3] = add(%1, %0)
+next %1 = %2
+)"),
+                                program_of(R"(program all
+state "h.0.w" %0 : f32[3] {role="param", trainable=true}
+state "h.1.w" %1 : f32[3] {role="param", trainable=true}
+state "h.2.w" %2 : f32[3] {role="param", trainable=true}
+  %3 : f32[3] = neg(%0)
+  %4 : f32[3] = add(%1, %2)
+next %0 = %3
+next %1 = %4
+)")};
+  const Running r(*backend, std::move(programs));
+  Queue& queue = backend->device().queue(Lane::compute);
+  const auto set = [&](const std::string& name, std::vector<float> x) {
+    queue.copy(r.at(name), x.data(), 12);
+  };
+  const auto expect = [&](const std::string& name, const std::vector<float>& x) {
+    EXPECT_EQ(numbers_of(queue, r.at(name), 3), x) << name;
+  };
+  set("h.0.w", {1, 2, 3});
+  set("h.1.w", {10, 20, 30});
+  set("h.2.w", {100, 200, 300});
+  r.executable->run(0, nullptr);
+  expect("h.2.w", {101, 202, 303});
+  r.executable->run(1, nullptr);
+  expect("h.1.w", {111, 222, 333});
+  set("h.1.w", {7, 8, 9});
+  r.executable->run(0, nullptr);
+  expect("h.0.w", {-1, -2, -3});
+  expect("h.1.w", {7, 8, 9});
+  expect("h.2.w", {100, 200, 300});
+  EXPECT_TRUE(backend->device().check().ok());
+}
+
 // Gradients and a cache have the same place in the arena; each is its own while its phase lasts.
 TEST(Xla, StatesOfTwoPhasesShareTheirPlace) {
   HONE_XLA_OR_SKIP(backend);

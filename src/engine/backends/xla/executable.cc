@@ -10,20 +10,35 @@
 namespace hone::xla {
 namespace {
 
-// A state of the plan: its image, and its array on the device. At least one of them is valid.
+// States that are one array on the device (state_arrays.h): their images, and the array. At least one of both is valid.
 struct Resident {
-  Resident(const StateSlot& s)
-      : type(s.type), home(s.home), phase(phase_of(s.role)), offset(s.offset) {}
-  Type type;
-  Type on_device = type;  // with the rows of the rank that has most; the image has this rank's
-  Space home;
-  StatePhase phase;
-  int64_t offset;
-  std::byte* image = nullptr;
-  Buffer array;  // empty: the image has the value
-  bool image_valid = true;
+  Resident(const StateArray& a, const RunPlan& plan) : stacked(a.stacked) {
+    for (const size_t s : a.states) {
+      const StateSlot& slot = plan.states[s];
+      type = slot.type;
+      home = slot.home;
+      phase = phase_of(slot.role);
+      offsets.push_back(slot.offset);
+    }
+    on_device = type;
+    images.resize(offsets.size());
+  }
+  bool stacked;    // the first dimension of the array is the number of states
+  Type type;       // of a state
+  Type on_device;  // with the rows of the rank that has most; the image has this rank's
+  Space home = Space::device;
+  StatePhase phase = StatePhase::run;
+  std::vector<int64_t> offsets;    // by state: in the arena of `home`
+  std::vector<std::byte*> images;  // by state
+  Buffer array;                    // empty: the images have the values
+  bool images_valid = true;
+  Type array_type() const {
+    return stacked ? stack_type(on_device, std::ssize(offsets)) : on_device;
+  }
   bool touches(const std::byte* at, int64_t bytes) const {
-    return image < at + bytes && at < image + type.bytes();
+    return std::any_of(images.begin(), images.end(), [&](const std::byte* image) {
+      return image < at + bytes && at < image + type.bytes();
+    });
   }
 };
 
@@ -32,7 +47,7 @@ struct Call {
   bool of_all_ranks = false;  // each of them runs it with the others
   std::vector<Type> inputs, outputs;
   std::vector<Type> results_of_ranks;  // of `outputs`, with the rows of the rank that has most
-  std::vector<size_t> states;          // of the plan, in the program's order
+  std::vector<size_t> states;          // numbers of Residents, in the order of arguments
   std::vector<size_t> written;         // of these, in the order of results
   StatePhase phase = StatePhase::run;
   size_t nodes = 0;
@@ -50,6 +65,7 @@ struct RanksModule {
 // The programs of a rank, at a meeting.
 struct ProgramsOfRank {
   std::span<const Program> programs;
+  const std::vector<StateArrays>* arrays;  // by program
   std::vector<RanksModule>* made;
 };
 
@@ -58,11 +74,13 @@ Status compile_for_all(const Client& client, std::span<void* const> ranks) {
   for (size_t i = 0; i < given(0)->programs.size(); ++i) {
     if (!has_collectives(given(0)->programs[i])) continue;
     std::vector<const Program*> of_ranks;
+    const StateArrays& arrays = (*given(0)->arrays)[i];
     for (size_t r = 0; r < ranks.size(); ++r) {
       HONE_BUG_IF(i >= given(r)->programs.size(), "rank {} has other programs", r);
+      HONE_BUG_IF((*given(r)->arrays)[i] != arrays, "rank {} has other arrays of states", r);
       of_ranks.push_back(&given(r)->programs[i]);
     }
-    const ModuleText module = HONE_TRY(write_replicas(of_ranks, client.integers()));
+    const ModuleText module = HONE_TRY(write_replicas(of_ranks, client.integers(), arrays));
     const auto program = HONE_TRY(client.compile(module.text, static_cast<int>(ranks.size())));
     for (size_t r = 0; r < ranks.size(); ++r) (*given(r)->made)[i] = {module, program};
   }
@@ -76,7 +94,7 @@ class XlaExecutable : public Executable, public Residents {
   XlaExecutable(const XlaExecutable&) = delete;
 
   Status add(std::span<const Program> programs, const RunPlan& plan) {
-    for (const StateSlot& s : plan.states) states_.emplace_back(s);
+    group(programs, plan);
     std::vector<RanksModule> replicas(programs.size());
     if (device_.together() != nullptr &&
         std::any_of(programs.begin(), programs.end(), has_collectives))
@@ -88,7 +106,7 @@ class XlaExecutable : public Executable, public Residents {
       c.program = replicas[i].program;
       c.of_all_ranks = c.program != nullptr;
       if (!c.of_all_ranks) {
-        module = write_module(p, device_.client().integers());
+        module = write_module(p, device_.client().integers(), arrays_[i]);
         c.program = HONE_TRY(device_.client().compile(module.text));
       }
       for (const Named& in : p.inputs) c.inputs.push_back(p.type(in.value));
@@ -96,14 +114,14 @@ class XlaExecutable : public Executable, public Residents {
       c.results_of_ranks = module.results;
       for (size_t k = 0; k < c.outputs.size(); ++k)
         if (c.outputs[k] != module.results[k]) reserve_scratch(module.results[k]);
-      for (const State& s : p.states) c.states.push_back(slot(plan, s.name));
+      c.states = arrays_of_[i];
       for (size_t s = 0; s < c.states.size(); ++s) {
         Resident& r = states_[c.states[s]];
         if (module.states[s] == r.on_device) continue;
-        HONE_BUG_IF(!c.of_all_ranks || r.on_device != r.type, "{} takes other rows of {} than {}",
-                    p.name, p.states[s].name, r.on_device.text());
+        HONE_BUG_IF(!c.of_all_ranks || r.on_device != r.type,
+                    "{} takes other rows of state {} than {}", p.name, s, r.on_device.text());
         r.on_device = module.states[s];
-        reserve_scratch(r.on_device);
+        reserve_scratch(r.array_type());
       }
       for (const size_t s : module.written) c.written.push_back(c.states[s]);
       c.phase = plan.programs[i].phase;
@@ -114,12 +132,14 @@ class XlaExecutable : public Executable, public Residents {
       report(p, c);
       calls_.push_back(std::move(c));
     }
+    release_scratch();
     return Ok{};
   }
 
   void bind(const PerSpace<std::byte*>& arenas, std::vector<Ports> ports) override {
     ports_ = std::move(ports);
-    for (Resident& r : states_) r.image = arenas[r.home] + r.offset;
+    for (Resident& r : states_)
+      for (size_t k = 0; k < r.images.size(); ++k) r.images[k] = arenas[r.home] + r.offsets[k];
   }
 
   void run(size_t program, NodeWatch* watch) override {
@@ -131,9 +151,9 @@ class XlaExecutable : public Executable, public Residents {
 
   Status bring_back(std::byte* at, int64_t bytes) override {
     for (Resident& r : states_) {
-      if (r.image_valid || !r.touches(at, bytes)) continue;
+      if (r.images_valid || !r.touches(at, bytes)) continue;
       HONE_TRY(download(r));
-      r.image_valid = true;
+      r.images_valid = true;
     }
     return Ok{};
   }
@@ -144,8 +164,31 @@ class XlaExecutable : public Executable, public Residents {
   }
 
  private:
+  // Divides the states of the plan into arrays, and finds those of each program.
+  void group(std::span<const Program> programs, const RunPlan& plan) {
+    std::vector<GroupedState> names;
+    for (const StateSlot& s : plan.states)
+      names.push_back(grouped_state(s.name, s.type, s.role, s.shard, name_of(s.home)));
+    const StateArrays arrays = group_states(names);
+    std::vector<size_t> array_of(plan.states.size());
+    for (size_t a = 0; a < arrays.size(); ++a) {
+      states_.emplace_back(arrays[a], plan);
+      for (const size_t s : arrays[a].states) array_of[s] = a;
+      if (arrays[a].stacked) reserve_scratch(states_.back().array_type());
+    }
+    for (const Program& p : programs) {
+      std::vector<size_t> slots;
+      for (const State& s : p.states) slots.push_back(slot(plan, s.name));
+      arrays_.push_back(arrays_of_program(arrays, slots));
+      arrays_of_.emplace_back();
+      for (const StateArray& a : arrays_.back())
+        arrays_of_.back().push_back(
+            array_of[slots[*std::min_element(a.states.begin(), a.states.end())]]);
+    }
+  }
+
   Status compile_together(std::span<const Program> programs, std::vector<RanksModule>& made) {
-    ProgramsOfRank mine{programs, &made};
+    ProgramsOfRank mine{programs, &arrays_, &made};
     return device_.together()->meet(device_.ordinal(), &mine, [&](std::span<void* const> all) {
       return compile_for_all(device_.client(), all);
     });
@@ -185,7 +228,7 @@ class XlaExecutable : public Executable, public Residents {
 
   static void drop(Resident& r) {
     r.array = Buffer();
-    r.image_valid = true;
+    r.images_valid = true;
   }
 
   Status run(Call& c, const Ports& ports) {
@@ -213,7 +256,7 @@ class XlaExecutable : public Executable, public Residents {
     for (size_t i = 0; i < c.written.size(); ++i) {
       Resident& r = states_[c.written[i]];
       r.array = std::move(made[c.outputs.size() + i]);
-      r.image_valid = false;
+      r.images_valid = false;
     }
     for (const size_t s : c.states) HONE_TRY(settle(states_[s]));
     return Ok{};
@@ -221,12 +264,32 @@ class XlaExecutable : public Executable, public Residents {
 
   // The rows that other ranks have more are zeros.
   Result<Buffer> upload(const Resident& r) {
-    if (r.on_device == r.type) return device_.client().upload(device_.ordinal(), r.image, r.type);
-    std::memset(scratch_.data(), 0, static_cast<size_t>(r.on_device.bytes()));
-    std::memcpy(scratch_.data(), r.image, static_cast<size_t>(r.type.bytes()));
-    return device_.client().upload(device_.ordinal(), scratch_.data(), r.on_device);
+    const Client& client = device_.client();
+    if (!r.stacked && r.on_device == r.type)
+      return client.upload(device_.ordinal(), r.images[0], r.type);
+    const int64_t step = r.array_type().bytes() / std::ssize(r.images), own = r.type.bytes();
+    std::byte* to = scratch_.data();
+    for (const std::byte* image : r.images) {
+      std::memcpy(to, image, static_cast<size_t>(own));
+      std::memset(to + own, 0, static_cast<size_t>(step - own));
+      to += step;
+    }
+    Result<Buffer> made = client.upload(device_.ordinal(), scratch_.data(), r.array_type());
+    release_scratch();
+    return made;
   }
-  Status download(const Resident& r) { return download(r.array, r.on_device, r.image, r.type); }
+  Status download(const Resident& r) {
+    if (!r.stacked) return download(r.array, r.on_device, r.images[0], r.type);
+    const Type all = r.array_type();
+    HONE_TRY(device_.client().download(r.array, scratch_.data(), all.bytes()));
+    const std::byte* from = scratch_.data();
+    for (std::byte* image : r.images) {
+      std::memcpy(image, from, static_cast<size_t>(r.type.bytes()));
+      from += all.bytes() / std::ssize(r.images);
+    }
+    release_scratch();
+    return Ok{};
+  }
   // The first rows of an array.
   Status download(const Buffer& array, const Type& all, void* to, const Type& own) {
     if (all == own) return device_.client().download(array, to, own.bytes());
@@ -237,24 +300,28 @@ class XlaExecutable : public Executable, public Residents {
   void reserve_scratch(const Type& type) {
     scratch_.resize(std::max(scratch_.size(), static_cast<size_t>(type.bytes())));
   }
+  // A stack may be large, and is moved seldom.
+  void release_scratch() { release_pages(scratch_.data(), std::ssize(scratch_)); }
 
   // After a run: the value of a state of the host is in its image, that of others on the device.
   Status settle(Resident& r) {
     if (r.home == Space::device) {
-      r.image_valid = false;
-      release_pages(r.image, r.type.bytes());
+      r.images_valid = false;
+      for (std::byte* image : r.images) release_pages(image, r.type.bytes());
       return Ok{};
     }
-    if (!r.image_valid) HONE_TRY(download(r));
+    if (!r.images_valid) HONE_TRY(download(r));
     drop(r);
     return Ok{};
   }
 
   XlaDevice& device_;
-  std::vector<Resident> states_;  // by the plan's number
-  std::vector<Call> calls_;       // by program
+  std::vector<Resident> states_;                // by array
+  std::vector<Call> calls_;                     // by program
+  std::vector<StateArrays> arrays_;             // by program
+  std::vector<std::vector<size_t>> arrays_of_;  // by program: the numbers of its arrays in states_
   std::vector<Ports> ports_;
-  std::vector<std::byte> scratch_;  // one array with rows of other ranks
+  std::vector<std::byte> scratch_;  // a stack, or an array with rows of other ranks
 };
 
 }  // namespace

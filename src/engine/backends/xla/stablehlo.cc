@@ -1,6 +1,7 @@
 #include "engine/backends/xla/stablehlo.h"
 
 #include <algorithm>
+#include <set>
 
 #include "engine/backends/xla/replicas.h"
 #include "engine/backends/xla/write_ops.h"
@@ -35,12 +36,6 @@ class Remade {
     Refs in;
     for (const ValueId v : n.in)
       in.push_back(v == kNoValue ? Ref{} : values[static_cast<size_t>(v)]);
-    if (n.phase == Phase::backward && n.op->name == "all_gather" && !gradient_.name.empty()) {
-      in.push_back(gradient_);
-      in = w.barrier(in);
-      in.pop_back();
-      return in;
-    }
     const bool again = n.clone && n.phase == Phase::backward;
     bool differs = std::any_of(n.in.begin(), n.in.end(), [&](ValueId v) {
       return v != kNoValue && differs_[static_cast<size_t>(v)];
@@ -56,12 +51,25 @@ class Remade {
       for (const ValueId v : n.out) differs_[static_cast<size_t>(v)] = true;
     return in;
   }
+  // The part of a weight to gather now. In the backward pass it comes after the gradient that was there when the last
+  // weight was gathered, so that one gather overlaps with computation.
+  Ref part(Writer& w, Phase phase, const Ref& x) {
+    if (phase != Phase::backward || gradient_.name.empty()) return x;
+    if (before_gather_.name.empty()) before_gather_ = one_element(w, gradient_);
+    const Ref after = std::exchange(before_gather_, one_element(w, gradient_));
+    return w.barrier({x, after})[0];
+  }
   // The node has this result.
   void made(const Node& n, const Ref& result) {
-    if (n.phase == Phase::backward && !n.clone) gradient_ = result;
+    if (n.phase == Phase::backward && !n.clone && n.op->traffic == nullptr) gradient_ = result;
   }
 
  private:
+  // f32[], of any gradient, so that layers are equal.
+  static Ref one_element(Writer& w, Ref x) {
+    for (int64_t d = 0; d < std::ssize(x.shape); ++d) x = w.slice(x, d, 0, 1);
+    return w.convert(w.reshape(x, {}), "f32");
+  }
   // The first operand that is not computed again, an activation rather than a state; else their
   // number.
   size_t kept_operand(const Node& n) const {
@@ -77,6 +85,67 @@ class Remade {
   const Program& p;
   std::vector<bool> differs_;  // by value: from that of the forward pass that it stands for
   Ref gradient_;               // the last result of the backward pass
+  Ref before_gather_;          // an element of it when the last weight was gathered
+};
+
+// The nodes whose tensors are written one by one: weights are gathered where they are read first, and gradients are
+// summed where they are made. Buckets that reach over layers would make layers differ (roll.h).
+class OneByOne {
+ public:
+  OneByOne(Writer& writer, const Program& program, Remade& remade, Refs& values)
+      : w(writer), p(program), remade_(remade), values_(values) {
+    for (const Node& n : p.nodes) {
+      const std::string& op = n.op->name;
+      const bool sums = op == "all_reduce" || op == "reduce_scatter";
+      if (!sums && op != "all_gather" && op != "wait") continue;
+      for (size_t i = 0; i < n.out.size(); ++i) {
+        made_[n.out[i]] = {&n, i};
+        if (sums) sums_[n.in[i]].emplace_back(&n, i);
+      }
+      nodes_.insert(&n);
+    }
+  }
+
+  bool writes(const Node& n) const { return nodes_.contains(&n); }
+  // The value is about to be read by a node of this phase. The backward pass gathers a layer's weight again in each
+  // layer, also in the last one, where the program keeps that of the forward pass.
+  void read(ValueId v, Phase phase) {
+    const auto found = made_.find(v);
+    if (found == made_.end()) return;
+    const auto [n, i] = found->second;
+    const bool gathers = n->op->name == "all_gather";
+    const bool again = phase == Phase::backward && n->phase != phase &&
+                       (gathers ? of(n->in[i]).row_of_stack : n->op->name == "wait") &&
+                       !again_.contains(v);
+    if (!of(v).name.empty() && !again) return;
+    read(n->in[i], phase);
+    if (again) again_.insert(v);
+    if (n->op->name == "wait")
+      define(v, of(n->in[i]));
+    else if (gathers)
+      define(v,
+             write_tensor(w, {p, *n}, i, remade_.part(w, again ? phase : n->phase, of(n->in[i]))));
+  }
+  // The value has been written.
+  void define(ValueId v, const Ref& r) {
+    of(v) = r;
+    const auto found = sums_.find(v);
+    if (found == sums_.end()) return;
+    for (const auto& [n, i] : found->second)
+      if (of(n->out[i]).name.empty()) define(n->out[i], write_tensor(w, {p, *n}, i, r));
+  }
+
+ private:
+  using Tensor = std::pair<const Node*, size_t>;  // and its number there
+  Ref& of(ValueId v) { return values_[static_cast<size_t>(v)]; }
+  Writer& w;
+  const Program& p;
+  Remade& remade_;
+  Refs& values_;
+  std::map<ValueId, Tensor> made_;               // by result
+  std::map<ValueId, std::vector<Tensor>> sums_;  // by operand
+  std::set<const Node*> nodes_;
+  std::set<ValueId> again_;  // gathered again
 };
 
 // The names of the dropouts of the program, each once.
@@ -95,7 +164,63 @@ std::vector<std::string> dropout_places(const Program& p) {
   return places;
 }
 
-ModuleText write_with(const Program& p, const Replicas& ranks, Integers integers) {
+// The arguments of main.
+struct Arguments {
+  std::vector<std::string> texts;
+  Refs inputs;                     // and the states that are arrays of their own
+  std::vector<StateStack> stacks;  // without their new rows
+};
+
+// Names the program's inputs and states. Results that take the memory of an argument follow the outputs: first the
+// states that are arrays of their own, then the stacks.
+Arguments name_arguments(const Program& p, const StateArrays& arrays, ModuleText& m, Refs& values) {
+  Arguments made;
+  const auto argument = [&](const Type& type, const std::string& more) {
+    const Ref r{fmt::format("%arg{}", made.texts.size()), element_of(type.dtype), type.shape};
+    made.texts.push_back(fmt::format("{}: {}{}", r.name, r.type(), more));
+    return r;
+  };
+  for (const Named& i : p.inputs) {
+    made.inputs.push_back(argument(p.type(i.value), ""));
+    values[static_cast<size_t>(i.value)] = made.inputs.back();
+  }
+  const auto has_next = [&](const StateArray& a) {
+    return std::any_of(a.states.begin(), a.states.end(), [&](size_t s) {
+      return s != StateArray::kNone && p.states[s].next != kNoValue;
+    });
+  };
+  for (const bool stacked : {false, true})
+    for (size_t a = 0; a < arrays.size(); ++a)
+      if (arrays[a].stacked == stacked && has_next(arrays[a])) m.written.push_back(a);
+  for (size_t a = 0; a < arrays.size(); ++a) {
+    const std::vector<size_t>& states = arrays[a].states;
+    const size_t first = *std::min_element(states.begin(), states.end());
+    Type type = p.type(p.states[first].value);
+    m.states.push_back(type);
+    std::string donated;
+    if (const auto at = std::find(m.written.begin(), m.written.end(), a); at != m.written.end())
+      donated = fmt::format(" {{tf.aliasing_output = {} : i32}}",
+                            std::ssize(m.outputs) + (at - m.written.begin()));
+    if (!arrays[a].stacked) {
+      made.inputs.push_back(argument(type, donated));
+      values[static_cast<size_t>(p.states[first].value)] = made.inputs.back();
+      continue;
+    }
+    type = stack_type(type, std::ssize(states));
+    StateStack stack{argument(type, donated), Refs(states.size()), Refs(states.size())};
+    for (size_t k = 0; k < states.size(); ++k) {
+      if (states[k] == StateArray::kNone) continue;
+      stack.rows[k] = {fmt::format("{}_{}", stack.array.name, k), stack.array.element,
+                       m.states.back().shape, true};
+      values[static_cast<size_t>(p.states[states[k]].value)] = stack.rows[k];
+    }
+    made.stacks.push_back(std::move(stack));
+  }
+  return made;
+}
+
+ModuleText write_with(const Program& p, const Replicas& ranks, Integers integers,
+                      const StateArrays& arrays) {
   ModuleText m;
   for (const Named& o : p.outputs) {
     if (std::find(m.outputs.begin(), m.outputs.end(), o.value) != m.outputs.end()) continue;
@@ -105,28 +230,17 @@ ModuleText write_with(const Program& p, const Replicas& ranks, Integers integers
 
   Writer w(integers, dropout_places(p));
   Refs values(p.values.size());
-  std::vector<std::string> arguments;
-  const auto argument = [&](ValueId v, const std::string& more) {
-    const Ref r{fmt::format("%arg{}", arguments.size()), element_of(p.type(v).dtype),
-                p.type(v).shape};
-    arguments.push_back(fmt::format("{}: {}{}", r.name, r.type(), more));
-    values[static_cast<size_t>(v)] = r;
-  };
-  for (const Named& i : p.inputs) argument(i.value, "");
-  for (size_t s = 0; s < p.states.size(); ++s) {
-    std::string donated;
-    if (p.states[s].next != kNoValue) {
-      donated =
-          fmt::format(" {{tf.aliasing_output = {} : i32}}", m.outputs.size() + m.written.size());
-      m.written.push_back(s);
-    }
-    argument(p.states[s].value, donated);
-    m.states.push_back(p.type(p.states[s].value));
-  }
+  Arguments arguments = name_arguments(p, arrays, m, values);
 
   Remade remade(p);
+  OneByOne one_by_one(w, p, remade, values);
+  for (ValueId v = 0; v < std::ssize(values); ++v)
+    if (const Ref given = values[static_cast<size_t>(v)]; !given.name.empty())
+      one_by_one.define(v, given);
   for (size_t i = 0; i < p.nodes.size(); ++i) {
     const Node& n = p.nodes[i];
+    if (one_by_one.writes(n)) continue;
+    for (const ValueId v : n.in) one_by_one.read(v, n.phase);
     const NodeView view{p, n};
     const Refs in = remade.operands(w, n, values);
     HONE_BUG_IF(writer_of(*n.op) == nullptr, "{} is not lowered", n.op->name);
@@ -135,30 +249,46 @@ ModuleText write_with(const Program& p, const Replicas& ranks, Integers integers
       const Ref& r = out[k];
       HONE_BUG_IF(r.shape != view.out(k).shape || r.element != element_of(view.out(k).dtype),
                   "{} writes {}, the node has {}", n.op->name, r.type(), view.out(k).text());
-      values[static_cast<size_t>(n.out[k])] = r;
+      one_by_one.define(n.out[k], r);
     }
     remade.made(n, out[0]);
   }
+  for (const ValueId v : m.outputs) one_by_one.read(v, Phase::forward);
+  for (const State& s : p.states) one_by_one.read(s.next, Phase::forward);
 
   Refs results;
   for (const ValueId v : m.outputs) results.push_back(values[static_cast<size_t>(v)]);
-  for (const size_t s : m.written) results.push_back(values[static_cast<size_t>(p.states[s].next)]);
-  m.text = w.module(arguments, results);
+  auto stack = arguments.stacks.begin();
+  for (const StateArray& a : arrays) {
+    for (size_t k = 0; k < a.states.size(); ++k) {
+      const ValueId next = a.states[k] == StateArray::kNone ? kNoValue : p.states[a.states[k]].next;
+      if (next == kNoValue) continue;
+      const Ref& value = values[static_cast<size_t>(next)];
+      a.stacked ? void(stack->next[k] = value) : results.push_back(value);
+    }
+    if (a.stacked) ++stack;
+  }
+  m.text = w.module(arguments.texts, w.roll(arguments.inputs, results, arguments.stacks));
   return m;
 }
 
 }  // namespace
 
-ModuleText write_module(const Program& p, Integers integers) { return write_with(p, {}, integers); }
+ModuleText write_module(const Program& p, Integers integers, StateArrays arrays) {
+  if (arrays.empty()) arrays = single_states(p.states.size());
+  return write_with(p, {}, integers, arrays);
+}
 
 bool has_collectives(const Program& p) {
   return std::any_of(p.nodes.begin(), p.nodes.end(),
                      [](const Node& n) { return n.op->traffic != nullptr; });
 }
 
-Result<ModuleText> write_replicas(std::span<const Program* const> ranks, Integers integers) {
+Result<ModuleText> write_replicas(std::span<const Program* const> ranks, Integers integers,
+                                  StateArrays arrays) {
   const Replicas replicas = HONE_TRY(compare_replicas(ranks));
-  return write_with(*replicas.widest, replicas, integers);
+  if (arrays.empty()) arrays = single_states(replicas.widest->states.size());
+  return write_with(*replicas.widest, replicas, integers, arrays);
 }
 
 }  // namespace hone::xla

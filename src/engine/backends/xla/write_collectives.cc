@@ -11,11 +11,8 @@ namespace {
 
 int64_t ranks_of(const NodeView& n) { return n.integer("ranks"); }
 
-Refs write_all_reduce(Writer& w, const NodeView& n, const Refs& in) {
-  Refs sums;
-  for (size_t i = 0; i < in.size(); ++i)
-    sums.push_back(w.narrow(w.all_reduce(w.widen(in[i]), ranks_of(n)), element_of_result(n, i)));
-  return sums;
+Ref summed(Writer& w, const NodeView& n, size_t i, const Ref& x) {
+  return w.narrow(w.all_reduce(w.widen(x), ranks_of(n)), element_of_result(n, i));
 }
 
 // The rows of tensor i on each rank.
@@ -36,41 +33,35 @@ struct RankRows {
 
 // The barrier makes the rows of a rank values of their own: a compiler that has only all_reduce (TPU v2 and v3) takes
 // them from the whole sum where they are read, at the end of a step, and keeps the whole sums of all layers until then.
-Refs write_reduce_scatter(Writer& w, const NodeView& n, const Refs& in) {
-  Refs sums;
-  for (size_t i = 0; i < in.size(); ++i) {
-    const RankRows rows(n, i, in[i].shape[0]);
-    Ref x = w.widen(in[i]);
-    if (!rows.equal) {
-      x = w.padded(x, 0, *std::max_element(rows.begins.begin(), rows.begins.end()) + rows.most);
-      Refs parts;
-      for (const int64_t begin : rows.begins)
-        parts.push_back(w.slice(x, 0, begin, begin + rows.most));
-      x = w.concat(parts, 0);
-    }
-    const Ref own = w.narrow(w.reduce_scatter(x, ranks_of(n)), element_of_result(n, i));
-    sums.push_back(w.barrier({own})[0]);
+Ref own_rows_of_sum(Writer& w, const NodeView& n, size_t i, const Ref& given) {
+  const RankRows rows(n, i, given.shape[0]);
+  Ref x = w.widen(given);
+  if (!rows.equal) {
+    x = w.padded(x, 0, *std::max_element(rows.begins.begin(), rows.begins.end()) + rows.most);
+    Refs parts;
+    for (const int64_t begin : rows.begins)
+      parts.push_back(w.slice(x, 0, begin, begin + rows.most));
+    x = w.concat(parts, 0);
   }
-  return sums;
+  return w.barrier({w.narrow(w.reduce_scatter(x, ranks_of(n)), element_of_result(n, i))})[0];
 }
 
-Refs write_all_gather(Writer& w, const NodeView& n, const Refs& in) {
-  Refs whole;
-  for (size_t i = 0; i < in.size(); ++i) {
-    const RankRows rows(n, i, n.out(i).shape[0]);
-    const Ref all = w.all_gather(in[i], ranks_of(n));
-    if (rows.equal) {
-      whole.push_back(all);
-      continue;
-    }
-    Refs parts;
-    for (size_t r = 0; r < rows.counts.size(); ++r) {
-      const int64_t begin = static_cast<int64_t>(r) * rows.most;
-      parts.push_back(w.slice(all, 0, begin, begin + rows.counts[r]));
-    }
-    whole.push_back(w.concat(parts, 0));
+Ref gathered(Writer& w, const NodeView& n, size_t i, const Ref& x) {
+  const RankRows rows(n, i, n.out(i).shape[0]);
+  const Ref all = w.all_gather(x, ranks_of(n));
+  if (rows.equal) return all;
+  Refs parts;
+  for (size_t r = 0; r < rows.counts.size(); ++r) {
+    const int64_t begin = static_cast<int64_t>(r) * rows.most;
+    parts.push_back(w.slice(all, 0, begin, begin + rows.counts[r]));
   }
-  return whole;
+  return w.concat(parts, 0);
+}
+
+Refs write_tensors(Writer& w, const NodeView& n, const Refs& in) {
+  Refs out;
+  for (size_t i = 0; i < in.size(); ++i) out.push_back(write_tensor(w, n, i, in[i]));
+  return out;
 }
 
 // The terms of all ranks are gathered, and this rank's rows of them added one after another.
@@ -107,10 +98,14 @@ Refs write_fold_units(Writer& w, const NodeView& n, const Refs& in) {
 
 }  // namespace
 
+Ref write_tensor(Writer& w, const NodeView& n, size_t i, const Ref& x) {
+  const std::string& name = n.node.op->name;
+  if (name == "all_reduce") return summed(w, n, i, x);
+  return name == "all_gather" ? gathered(w, n, i, x) : own_rows_of_sum(w, n, i, x);
+}
+
 void add_collectives(WriteTable& t) {
-  t["all_reduce"] = write_all_reduce;
-  t["reduce_scatter"] = write_reduce_scatter;
-  t["all_gather"] = write_all_gather;
+  for (const char* op : {"all_reduce", "reduce_scatter", "all_gather"}) t[op] = write_tensors;
   t["fold_units"] = write_fold_units;
 }
 

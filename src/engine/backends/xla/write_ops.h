@@ -32,6 +32,8 @@ void add_recurrent(WriteTable& t);
 void add_attention(WriteTable& t);
 bool writes_attention(const NodeView& n);
 void add_collectives(WriteTable& t);
+// Tensor i of a node all_reduce, reduce_scatter or all_gather, from its operand i.
+Ref write_tensor(Writer& w, const NodeView& n, size_t i, const Ref& x);
 void add_convolutions(WriteTable& t);
 void add_pools(WriteTable& t);
 bool writes_max_pool2d_grad(const NodeView& n);

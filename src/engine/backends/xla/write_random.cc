@@ -107,8 +107,9 @@ Key dropout_key_of(Writer& w, const Ref& rng, const std::string& place) {
   HONE_BUG_IF(at == std::ssize(places), "the writer does not know the dropout {}", place);
   Refs& keys = w.dropouts.keys[rng.name];
   if (keys.empty()) keys = dropout_keys(w, rng);
-  const auto own = [&](const Ref& x) { return w.reshape(w.slice(x, 0, at, at + 1), {}); };
-  return {own(keys[0]), own(keys[1])};
+  // Layers differ in this number alone, so that they can become a loop (roll.h).
+  const Ref row = w.whole(static_cast<uint64_t>(at), "i32");
+  return {w.row(keys[0], row), w.row(keys[1], row)};
 }
 
 namespace {

@@ -79,6 +79,7 @@ bool is_narrow(const Ref& x) { return x.element == "bf16" || x.element == "f16";
 
 Ref Writer::append(const std::string& element, Shape shape, const std::string& operation) {
   Ref r{fmt::format("%{}", next_++), element, std::move(shape)};
+  begin_statement({r});
   body_ += fmt::format("    {} = {}\n", r.name, operation);
   return r;
 }
@@ -105,6 +106,13 @@ Ref Writer::table(const std::string& element, Shape shape, const void* data, siz
   const std::string type = type_text(element, shape);
   return append(element, std::move(shape),
                 fmt::format("stablehlo.constant dense<\"{}\"> : {}", hex(data, bytes), type));
+}
+
+Ref Writer::table(const std::vector<std::string>& literals, const std::string& element) {
+  const Shape shape{static_cast<int64_t>(literals.size())};
+  return append(element, shape,
+                fmt::format("stablehlo.constant dense<[{}]> : {}", join(literals, ", "),
+                            type_text(element, shape)));
 }
 
 Ref Writer::iota(const std::string& element, const Shape& shape, int64_t axis) {
@@ -278,6 +286,9 @@ Ref Writer::rows(const Ref& x, const Ref& ids) {
 
 Refs Writer::sort(const Ref& keys, const Ref& values) {
   const std::string result = fmt::format("%{}", next_++), scalar = type_text(keys.element, {});
+  const Refs sorted{{result + "#0", keys.element, keys.shape},
+                    {result + "#1", values.element, values.shape}};
+  begin_statement(sorted);
   body_ += fmt::format(
       "    {0}:2 = \"stablehlo.sort\"({1}, {2}) <{{dimension = 0 : i64, is_stable = true}}> ({{\n"
       "    ^bb0(%a: {3}, %b: {3}, %c: {3}, %d: {3}):\n      %less = stablehlo.compare LT, %a, %b, "
@@ -285,7 +296,7 @@ Refs Writer::sort(const Ref& keys, const Ref& values) {
       "({4}, "
       "{4}) -> ({4}, {4})\n",
       result, keys.name, values.name, scalar, keys.type());
-  return {{result + "#0", keys.element, keys.shape}, {result + "#1", values.element, values.shape}};
+  return sorted;
 }
 
 Ref Writer::add_rows(const Ref& onto, const Ref& ids, const Ref& updates) {
@@ -317,10 +328,22 @@ Refs Writer::barrier(const Refs& values) {
     out.push_back(
         {count > 1 ? fmt::format("{}#{}", result, out.size()) : result, x.element, x.shape});
   }
+  begin_statement(out);
   body_ +=
       fmt::format("    {}{} = stablehlo.optimization_barrier {} : {}\n", result,
                   count > 1 ? fmt::format(":{}", count) : "", join(names, ", "), join(types, ", "));
   return out;
+}
+
+Ref Writer::row_major(const Ref& x) {
+  std::vector<int64_t> order;
+  for (auto d = std::ssize(x.shape); d-- > 0;) order.push_back(d);
+  const std::string layout =
+      fmt::format("[dense<{}> : tensor<{}xindex>]", list_text(order), order.size());
+  return append(x.element, x.shape,
+                fmt::format("stablehlo.custom_call @LayoutConstraint({}) {{operand_layouts = {}, "
+                            "result_layouts = {}}} : ({}) -> {}",
+                            x.name, layout, layout, x.type(), x.type()));
 }
 
 namespace {
@@ -414,20 +437,20 @@ std::pair<std::string, std::string> Writer::row_starts(const Ref& x, const Ref& 
   return {starts, types};
 }
 
-Ref Writer::row(const Ref& x, const Ref& index) {
-  Shape one = x.shape;
-  one[0] = 1;
+Ref Writer::row(const Ref& x, const Ref& index, const Shape& shape) {
+  Shape one = shape;
+  one.insert(one.begin(), 1);
   const auto [starts, types] = row_starts(x, index);
   const Ref slice =
       append(x.element, one,
              fmt::format("stablehlo.dynamic_slice {}, {}, sizes = {} : ({}, {}) -> {}", x.name,
                          starts, list_text(one), x.type(), types, type_text(x.element, one)));
-  return reshape(slice, {one.begin() + 1, one.end()});
+  return reshape(slice, shape);
 }
 
 Ref Writer::set_row(const Ref& x, const Ref& index, const Ref& row) {
-  Shape one = x.shape;
-  one[0] = 1;
+  Shape one = row.shape;
+  one.insert(one.begin(), 1);
   const Ref update = reshape(row, one);
   const auto [starts, types] = row_starts(x, index);
   return append(x.element, x.shape,
@@ -450,6 +473,11 @@ Refs Writer::loop(const Ref& begin, const Ref& end, const Refs& carried, const T
     bound.push_back(fmt::format("{} = {}", inside.back().name, g.name));
     types.push_back(g.type());
   }
+  Refs all;
+  for (size_t i = 0; i < given.size(); ++i)
+    all.push_back({fmt::format("{}#{}", result, i), given[i].element, given[i].shape});
+  begin_statement(all);
+  ++depth_;
   body_ += fmt::format("    {}:{} = stablehlo.while({}) : {}\n     cond {{\n", result, given.size(),
                        join(bound, ", "), join(types, ", "));
   const Ref more = compare("LT", inside[0], end);
@@ -463,10 +491,8 @@ Refs Writer::loop(const Ref& begin, const Ref& end, const Refs& carried, const T
   }
   body_ +=
       fmt::format("      stablehlo.return {} : {}\n    }}\n", join(next, ", "), join(types, ", "));
-  Refs out;
-  for (size_t i = 1; i < given.size(); ++i)
-    out.push_back({fmt::format("{}#{}", result, i), given[i].element, given[i].shape});
-  return out;
+  --depth_;
+  return {all.begin() + 1, all.end()};
 }
 
 Refs Writer::call(const std::string& name, const Refs& arguments,
@@ -483,6 +509,7 @@ Refs Writer::call(const std::string& name, const Refs& arguments,
     }
     const std::string outer = std::exchange(body_, "");
     const int64_t outer_next = std::exchange(next_, 0);
+    ++depth_;
     Function made{fmt::format("{}_{}", name, ++function_count_), {}};
     made.results = body(*this, inside);
     std::vector<std::string> results;
@@ -491,6 +518,7 @@ Refs Writer::call(const std::string& name, const Refs& arguments,
                           join(texts, ", "), join(results, ", "), body_, returned(made.results));
     body_ = outer;
     next_ = outer_next;
+    --depth_;
     functions_.emplace(key, std::move(made));
   }
   const Function& f = functions_.at(key);
@@ -498,13 +526,14 @@ Refs Writer::call(const std::string& name, const Refs& arguments,
   for (const Ref& a : arguments) names.push_back(a.name);
   const std::string result = fmt::format("%{}", next_++);
   const size_t count = f.results.size();
-  body_ += fmt::format("    {}{} = func.call @{}({}) : {}\n", result,
-                       count > 1 ? fmt::format(":{}", count) : "", f.name, join(names, ", "),
-                       signature(arguments, f.results));
   Refs out;
   for (const Ref& r : f.results)
     out.push_back(
         {count > 1 ? fmt::format("{}#{}", result, out.size()) : result, r.element, r.shape});
+  begin_statement(out);
+  body_ += fmt::format("    {}{} = func.call @{}({}) : {}\n", result,
+                       count > 1 ? fmt::format(":{}", count) : "", f.name, join(names, ", "),
+                       signature(arguments, f.results));
   return out;
 }
 

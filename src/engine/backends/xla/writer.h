@@ -20,7 +20,8 @@ struct Ref {
   std::string name;     // "%12", "%12#1"
   std::string element;  // "f32"
   Shape shape;
-  std::string type() const;  // "tensor<4x8xf32>"
+  bool row_of_stack = false;  // it is in StateStack::rows
+  std::string type() const;   // "tensor<4x8xf32>"
 };
 using Refs = std::vector<Ref>;
 
@@ -52,6 +53,14 @@ struct ConvolutionText {
   int64_t feature_groups = 1, batch_groups = 1;
 };
 
+// States of equal type, such as the weights of one kind of all layers, as one array. Rows of the array are values of the
+// program, which have no statement until Writer::roll() writes one where it is needed.
+struct StateStack {
+  Ref array;  // an argument [rows, ...]
+  Refs rows;  // by row: its value, without a name if the program does not use it
+  Refs next;  // by row: the value that replaces it, without a name if the row stays
+};
+
 // Windows over the rows and columns of images [B,H,W,C]. A Pair is {rows, columns}. before, after: padding.
 struct WindowText {
   using Pair = std::array<int64_t, 2>;
@@ -72,6 +81,8 @@ class Writer {
   Ref whole(uint64_t value, const std::string& element, const Shape& shape = {});
   // A constant with these elements, row-major.
   Ref table(const std::string& element, Shape shape, const void* data, size_t bytes);
+  // A constant with one dimension; literals: the elements in the form of the text.
+  Ref table(const std::vector<std::string>& literals, const std::string& element);
   // A constant of the type of x.
   Ref number_like(double value, const Ref& x) { return number(value, x.element, x.shape); }
   Ref whole_like(uint64_t value, const Ref& x) { return whole(value, x.element, x.shape); }
@@ -136,6 +147,9 @@ class Writer {
   // before all old ones are computed. It does not merge operations on new values with equal operations on old values.
   Refs barrier(const Refs& values);
 
+  // x, which the compiler keeps in row-major order.
+  Ref row_major(const Ref& x);
+
   // Collectives over `ranks` replicas, in the order of their numbers. all_reduce: the sum of x over the replicas.
   // reduce_scatter: this replica's share of the rows of the sum. all_gather: the rows of x of all replicas, one replica
   // after the other.
@@ -153,8 +167,12 @@ class Writer {
                        int64_t size);
 
   // Row number `index` (i32[]) of x; the result does not have the first dimension.
-  Ref row(const Ref& x, const Ref& index);
-  // x with row number `index` replaced.
+  Ref row(const Ref& x, const Ref& index) {
+    return row(x, index, {x.shape.begin() + 1, x.shape.end()});
+  }
+  // The first elements of a row, along each dimension of `shape`.
+  Ref row(const Ref& x, const Ref& index, const Shape& shape);
+  // x with the first elements of row number `index` replaced, as many as `row` has.
   Ref set_row(const Ref& x, const Ref& index, const Ref& row);
   // Repeats the body for index i32[] = 0 to count - 1. The body gets the carried values and returns those for the next
   // turn, with the same types. Returns the values after the last turn.
@@ -168,6 +186,12 @@ class Writer {
   Refs call(const std::string& name, const Refs& arguments,
             const std::function<Refs(Writer&, const Refs&)>& body, const std::string& variant = "");
 
+  // Writes main() again, with its repeated layers as loops (roll.h). Returns `results` under their new names, then the
+  // new versions of the stacks of which a row is replaced. arguments: those that are not stacks.
+  Refs roll(const Refs& arguments, const Refs& results, const std::vector<StateStack>& stacks);
+  // Appends a statement that is written already, with its line break. Its results must have names of this writer.
+  void statement(const std::string& text) { body_ += text; }
+
   // The text of the module: main(), then the functions of call(). arguments: the text of each argument of main, such as
   // "%arg0: tensor<4xf32>".
   std::string module(const std::vector<std::string>& arguments, const Refs& results) const;
@@ -175,12 +199,22 @@ class Writer {
  private:
   std::pair<std::string, std::string> row_starts(const Ref& x, const Ref& index);
   Ref append(const std::string& element, Shape shape, const std::string& operation);
+  // The next text of body_ is a statement with these results.
+  void begin_statement(Refs results) {
+    if (depth_ == 0) statements_.push_back({body_.size(), std::move(results)});
+  }
+  struct Begun {
+    size_t begin;  // in body_
+    Refs results;
+  };
   struct Function {
     std::string name;
     Refs results;
   };
   Integers integers_;
   std::string body_;
+  std::vector<Begun> statements_;  // of main, in order
+  int64_t depth_ = 0;              // of the loops and functions that are being written
   int64_t next_ = 0, function_count_ = 0;
   std::map<std::string, Function> functions_;  // by name, variant and argument types
   std::string texts_;                          // the text of the functions

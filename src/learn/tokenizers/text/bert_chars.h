@@ -11,8 +11,8 @@ namespace hone {
 enum BertChar : uint8_t {
   // Characters that the option clean_text drops: control and similar characters, U+0000 and U+FFFD.
   kBertControl = 1,
-  kBertSpace =
-      2,  // White_Space of Unicode; white space that is a control character has kBertControl too
+  // White_Space of Unicode; white space that is a control character has kBertControl too.
+  kBertSpace = 2,
   kBertChinese = 4,  // CJK ideographs, each of which becomes a word
   kBertMark = 8,     // Unicode category Mn: accents
   kBertPunctuation = 16,
