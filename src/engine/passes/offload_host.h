@@ -42,8 +42,9 @@ class HostUpdates {
 
  private:
   struct Made {
-    int32_t state = -1;         // index of the state whose new version the result is; -1: none
-    ValueId waited = kNoValue;  // the result of the wait for the update, in the space in which the update ran
+    int32_t state = -1;  // index of the state whose new version the result is; -1: none
+    // The result of the wait for the update, in the space in which the update ran.
+    ValueId waited = kNoValue;
     // The copy of the result to the state's home, and the wait for this copy.
     ValueId back = kNoValue, home = kNoValue;
   };

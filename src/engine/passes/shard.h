@@ -27,15 +27,17 @@
 
 namespace hone {
 
-inline constexpr int64_t kGatherBytes = int64_t{64} << 20;  // the most bytes of weights gathered together
+// The most bytes of weights gathered together.
+inline constexpr int64_t kGatherBytes = int64_t{64} << 20;
 
 struct Sharding {
   Share share = {};
   // Weights with fewer elements stay whole on each rank (ZeRO's persistence threshold). So do weights with fewer units
   // (see `units`) than ranks.
   int64_t least_elements = 0;
-  std::set<std::string> whole = {};           // names of further weights that stay whole
-  std::map<std::string, int64_t> units = {};  // by weight: rows of a unit, which stays on one rank; default 1
+  std::set<std::string> whole = {};  // names of further weights that stay whole
+  // By weight: rows of a unit, which stays on one rank; default 1.
+  std::map<std::string, int64_t> units = {};
   bool any() const { return !share.alone(); }
   // Whether the rows of the state, a weight of this type, are divided.
   bool shards(const State& state, const Type& type) const;

@@ -10,8 +10,9 @@ namespace hone {
 
 struct Lifetime {
   int64_t bytes = 0;
-  int32_t first = 0, last = 0;  // the first and the last node at which the buffer is alive, inclusive
-  int64_t offset = 0;           // set by assign_offsets(): bytes from the start of the region
+  // The first and the last node at which the buffer is alive, inclusive.
+  int32_t first = 0, last = 0;
+  int64_t offset = 0;  // set by assign_offsets(): bytes from the start of the region
 };
 
 struct Search {

@@ -17,7 +17,8 @@ inline constexpr double kNearBytes = 4 << 20, kFarBytes = 64 << 20;
 struct KindSpeed {
   double flop_s = 0;
   double near_byte_s = 0, far_byte_s = 0;  // near: a byte in the caches; far: a byte in memory
-  double seconds(const Cost& cost) const;  // the time of the cost's FLOPs plus the time of its bytes
+  // The time of the cost's FLOPs plus the time of its bytes.
+  double seconds(const Cost& cost) const;
 };
 
 class OpSpeeds {

@@ -46,12 +46,14 @@ struct ProgramPlan {
   // By node: the place of the kernel's scratch, in bytes from the start of the arena of workspace_space(node).
   std::vector<int64_t> workspace_offset;
   StatePhase phase = StatePhase::run;  // the phase of its states that do not last for the run
-  PerSpace<int64_t> phase_bytes;       // bytes of all states of that phase, of all programs; 0: none
-  PerSpace<int64_t> transient_bytes;   // bytes of its transients
+  // Bytes of all states of that phase, of all programs; 0: none.
+  PerSpace<int64_t> phase_bytes;
+  PerSpace<int64_t> transient_bytes;  // bytes of its transients
   int64_t held_bytes(Space s) const { return phase_bytes[s] + transient_bytes[s]; }
   int64_t traffic_bytes = 0;  // bytes that its collectives send from this rank to others
   // Transients on the device:
-  int64_t live_bytes = 0;       // the most bytes alive at one node: a lower bound of transient_bytes
+  // The most bytes alive at one node: a lower bound of transient_bytes.
+  int64_t live_bytes = 0;
   int64_t kept_bytes = 0;       // part of live_bytes: activations that the backward pass needs
   int64_t gradient_bytes = 0;   // part of live_bytes: gradients that wait for the update
   int64_t staging_bytes = 0;    // part of live_bytes: values that copies and gathers read or write

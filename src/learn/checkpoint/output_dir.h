@@ -29,8 +29,9 @@ enum class OutputDirKind {
 struct OutputDir {
   OutputDirKind kind = OutputDirKind::absent;
   std::vector<CheckpointInfo> checkpoints;  // complete ones, newest first
-  std::vector<std::string> foreign;         // files that hone did not write; only with foreign_files
-  Json run;                                 // `run` of the last mark_run(); null: none
+  // Files that hone did not write; only with foreign_files.
+  std::vector<std::string> foreign;
+  Json run;  // `run` of the last mark_run(); null: none
 };
 
 // Inspects the folder; changes nothing. Ignores files whose names begin with '.', the run log and check_samples. H2213:

@@ -124,8 +124,9 @@ Result<ResumeState> open_checkpoint(const std::string& path, Store& store = file
 struct RotateOptions {
   // The number of checkpoints to keep, as in Transformers; 0 or less: all. The best and the newest are always kept.
   int64_t save_total_limit = 0;
-  std::string best = {};     // path of the best checkpoint; "": none
-  std::string trusted = {};  // path of a checkpoint that this process has just committed; not verified
+  std::string best = {};  // path of the best checkpoint; "": none
+  // Path of a checkpoint that this process has just committed; not verified.
+  std::string trusted = {};
 };
 // Deletes the oldest checkpoints of hone until save_total_limit are left. Never deletes the best, the trusted one, or
 // the newest one that verify_checkpoint() accepts. Checkpoints newer than the latter stay too, even if they are

@@ -1,7 +1,8 @@
 // Computes the embeddings of many texts. Texts of similar length are packed into one run of the model, without
 // padding. The results are in the order of the input.
 //
-//   auto embedder = HONE_TRY(TextEmbedder::make(model, backend, {}));     // a model after embed_with()
+// A model after embed_with().
+//   auto embedder = HONE_TRY(TextEmbedder::make(model, backend, {}));
 //   HONE_TRY(embedder->embed(rows, out));                                 // rows of token ids
 #pragma once
 
@@ -17,8 +18,9 @@
 namespace hone {
 
 struct EmbedLimits {
-  int64_t tokens = 2048;  // largest number of tokens in a run; raised to longest() if longest() is larger
-  int64_t texts = 256;    // largest number of texts in a run
+  // Largest number of tokens in a run; raised to longest() if longest() is larger.
+  int64_t tokens = 2048;
+  int64_t texts = 256;                         // largest number of texts in a run
   WeightStorage weights = WeightStorage::f32;  // element type of the matrices in memory
 };
 

@@ -15,8 +15,9 @@ namespace hone {
 struct TextItem {
   std::string text;                 // the text; if is_json, the whole line
   std::optional<std::string> pair;  // the second text of a pair; none if is_json
-  int64_t line = 0;                 // 1-based number of the line; in formats without lines, of the row
-  bool is_json = false;             // `text` is an unparsed line of jsonl
+  // 1-based number of the line; in formats without lines, of the row.
+  int64_t line = 0;
+  bool is_json = false;  // `text` is an unparsed line of jsonl
 
   void reset() {
     text.clear();

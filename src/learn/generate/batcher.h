@@ -135,7 +135,8 @@ class Batcher {
   int64_t positions_;
   std::deque<std::unique_ptr<Group>> waiting_;
   std::vector<std::unique_ptr<Group>> groups_;
-  std::shared_ptr<Recipe> recipe_;  // of the last added request; shared by requests with the same config
+  // The recipe of the last added request; shared by requests with the same config.
+  std::shared_ptr<Recipe> recipe_;
   Ticket next_ = 1;
   int64_t used_rows_ = 0, used_pages_ = 0, used_sources_ = 0, used_source_pages_ = 0;
   Times times_;

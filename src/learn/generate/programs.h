@@ -52,11 +52,13 @@ Program build_cached_program(const ModelConfig& config, const CachedShape& shape
 
 // The most that one run of generation needs. The programs and the cache are made for these sizes.
 struct CacheLimits {
-  int64_t rows = 1;            // sequences that generate at the same time
-  int64_t tokens = 0;          // tokens of the longest sequence, prompt included
-  int64_t longest_prompt = 0;  // tokens of the longest prompt; limits the size of the prefill programs
-  int64_t page = 32;           // tokens of a page
-  int64_t most_pages = 0;      // largest number of pages; 0: enough for `rows` sequences of `tokens` tokens
+  int64_t rows = 1;    // sequences that generate at the same time
+  int64_t tokens = 0;  // tokens of the longest sequence, prompt included
+  // Tokens of the longest prompt; limits the size of the prefill programs.
+  int64_t longest_prompt = 0;
+  int64_t page = 32;  // tokens of a page
+  // Largest number of pages; 0: enough for `rows` sequences of `tokens` tokens.
+  int64_t most_pages = 0;
   WeightStorage weights = WeightStorage::f32;  // element type of the matrices in memory
   // For encoder-decoders. sources: sources in use at the same time. longest_source: tokens of the longest one; 0: the
   // model has no encoder.

@@ -20,7 +20,8 @@ class TokenTrie {
     // For ids(): the tokens that end at this node are ids_[tokens] to ids_[most - 1].
     int32_t tokens, most;
   };
-  static constexpr size_t kLongest = 256;  // largest number of bytes of a token; longer tokens are left out
+  // Largest number of bytes of a token; longer tokens are left out.
+  static constexpr size_t kLongest = 256;
 
   // `count` is the number of token ids. `bytes_of` returns the bytes that a token adds to a text; "": the token is left
   // out.

@@ -16,10 +16,11 @@ inline uint8_t grey_of(const uint8_t* p) {
 // Blend the image with a reference image: result = reference + factor * (image - reference). Factor 0 gives the
 // reference, factor 1 the unchanged image; a factor above 1 moves the image away from the reference. The comment after
 // each function names its reference.
-void change_brightness(Image& image, double factor);                // a black image
-void change_contrast(Image& image, double factor);                  // its mean grey value
-void change_saturation(Image& image, double factor);                // the image in grey
-void change_sharpness(Image& image, double factor, Image& memory);  // the image, smoothed by a 3 x 3 filter
+void change_brightness(Image& image, double factor);  // a black image
+void change_contrast(Image& image, double factor);    // its mean grey value
+void change_saturation(Image& image, double factor);  // the image in grey
+// The image, smoothed by a 3 x 3 filter.
+void change_sharpness(Image& image, double factor, Image& memory);
 // Shifts the hue by the fraction `share` of a full turn of the colour circle, -0.5 to 0.5.
 void change_hue(Image& image, double share);
 

@@ -14,7 +14,7 @@
 namespace hone {
 
 struct TextLossInputs {
-  Values columns;  // embeddings f32[R,E] of each column; they need not have length 1
+  Values columns;             // embeddings f32[R,E] of each column; they need not have length 1
   ValueId labels = kNoValue;  // f32[R]; kNoValue: rows have no label
   ValueId weight = kNoValue;  // f32[R]: 1 for a row of the batch, 0 for an empty row
   // f32[]: factor of the loss. With TextLoss::mean it multiplies the sum over the rows, so 1 / (number of rows) gives

@@ -51,7 +51,8 @@ class RougeScorer {
   // Scratch memory of score(), reused by the next call.
   Words prediction_, reference_;
   std::vector<int32_t> count_, other_count_;  // indexed by stem
-  std::vector<int32_t> slot_;                 // indexed by stem: 1 + its row in masks_; 0: it has none
+  // Indexed by stem: 1 + its row in masks_; 0: it has none.
+  std::vector<int32_t> slot_;
   std::vector<uint64_t> masks_, rows_, pairs_, other_pairs_;
   std::vector<char> marked_;
   std::string word_;

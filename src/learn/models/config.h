@@ -28,8 +28,9 @@ enum class Head {
   image_classification,     // [B,labels]; labels = 1: regression
   none,                     // no head: the model gives hidden states
 };
-std::string name_of(Head h);   // "masked_lm"
-bool classifies(Head h);       // whether the head classifies sequences, tokens or images; it then has labels
+std::string name_of(Head h);  // "masked_lm"
+// Whether the head classifies sequences, tokens or images; it then has labels.
+bool classifies(Head h);
 bool reads_sequences(Head h);  // whether there is one row of logits for each sequence of tokens
 
 // Values of a model that reads tokens. Families of image models do not set them (Family::reads_text).
@@ -48,7 +49,8 @@ struct EncoderDecoderConfig {
 
 // Values of an image model (Family::reads_text is false).
 struct ImageConfig {
-  int64_t image_height = 0, image_width = 0, channels = 0;  // size of the images that the model was made for
+  // Size of the images that the model was made for.
+  int64_t image_height = 0, image_width = 0, channels = 0;
   bool any_image_size = false;  // true: the model also reads images of other sizes, as ResNets do
   int64_t least_image = 1;      // with any_image_size: the smallest height and width, in pixels
   // Layer-wise decay of learning rates: the rate of a group of layers is that of the next group times this factor
@@ -75,7 +77,8 @@ struct ModelConfig : TextConfig, EncoderDecoderConfig, ImageConfig {
   int64_t window = 0;                      // tokens of the sliding attention window; 0: none
   std::shared_ptr<const Adapter> adapter;  // trained beside frozen weights; null: all are trained
   std::shared_ptr<const Quantization> quantization;  // of the frozen weights; null: they are floats
-  std::shared_ptr<const EmbeddingForm> embedding;    // how the model embeds texts; null: it does not
+  // How the model embeds texts; null: it does not.
+  std::shared_ptr<const EmbeddingForm> embedding;
 
   // The value of a key of config.json; `otherwise` if the key is absent or null. integer() returns H2302 if the value
   // is not a whole number from 0 to 2^40, or if the key is absent and there is no `otherwise`. The other functions

@@ -45,8 +45,9 @@ struct EncoderStyle {
   int64_t usual_types = 2, least_types = 1;   // type_vocab_size: default and minimum
   int64_t usual_padding = 0;                  // pad_token_id if the config has none
   double norm_eps = 1e-12;                    // layer_norm_eps if the config has none
-  double usual_dropout = 0.1;                 // probability of every dropout, if the config has none
-  const char* usual_act = "gelu";             // hidden_act if the config has none
+  // Probability of every dropout, if the config has none.
+  double usual_dropout = 0.1;
+  const char* usual_act = "gelu";  // hidden_act if the config has none
   const char* embeddings_norm = "embeddings.LayerNorm";
   bool inner_dropout = true;  // dropout after the MLP
   bool output_biases = true;  // the output layers of attention and MLP have biases

@@ -19,7 +19,8 @@ namespace hone {
 
 // A weight that the optimizer's state dict identifies by a number, not by a name.
 struct NumberedState {
-  std::string key;  // the weight's states are named "<state>.<key>": "exp_avg.0"; "": it has no states
+  // The weight's states are named "<state>.<key>": "exp_avg.0"; "": it has no states.
+  std::string key;
   std::optional<Shape> shape;  // of the weight's states; nullopt: no states, or several shapes
 };
 

@@ -38,7 +38,8 @@ struct LoadMemory {
 // its rows. Destroy the batch after that, or after the loader is destroyed.
 class ImageBatch {
  public:
-  int64_t number = -1;  // for the caller, such as the number of the step; the loader does not use it
+  // For the caller, such as the number of the step; the loader does not use it.
+  int64_t number = -1;
   bool holds(int64_t row) const;                      // true if `row` is a row of the batch
   int64_t size() const { return std::ssize(rows_); }  // number of different rows
 

@@ -18,7 +18,8 @@ struct TextFiles {
   // Used only if text_column is "" and there is no column `text`. true: takes the only column that holds text, as
   // only_text_column() of files.h; false: takes the first column.
   bool only_text_column = false;
-  std::string column_name = "`text_column`";  // the name of the setting that sets text_column, for messages
+  // The name of the setting that sets text_column, for messages.
+  std::string column_name = "`text_column`";
   // This percentage of the rows of train_files, from the first on, is the validation set. The run does not train on
   // these rows, even if it does not evaluate. Has no effect if there are validation_files, if has_validation is true,
   // or if train_files is one dataset folder with a validation split.

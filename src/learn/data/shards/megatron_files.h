@@ -36,7 +36,8 @@ Result<MegatronFiles> prepare_megatron(
     const PrepareOptions& options, const OrderedJson& sources,
     const std::function<Result<Prepared>(const PrepareOptions&)>& make);
 
-bool has_megatron(const std::string& folder);  // true if the folder has finished files of prepare_megatron
+// True if the folder has finished files of prepare_megatron.
+bool has_megatron(const std::string& folder);
 
 // Deletes the files that prepare_megatron writes. Does nothing if the folder has neither finished files nor shards of
 // prepare_megatron.

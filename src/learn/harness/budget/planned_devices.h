@@ -12,7 +12,8 @@ struct Cluster {
   int64_t machines = 1;                             // number of machines
   int64_t all() const { return count * machines; }  // devices in all machines
 };
-inline constexpr int64_t kMostMachines = 65536;  // the largest number of machines; more are error H0203
+// The largest number of machines; more are error H0203.
+inline constexpr int64_t kMostMachines = 65536;
 
 struct PlannedDevices {
   Cluster cluster;
