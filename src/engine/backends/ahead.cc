@@ -5,6 +5,7 @@
 #include "engine/backends/null/null.h"
 #include "engine/backends/xla/ahead.h"
 #include "engine/backends/xla/backend.h"
+#include "engine/backends/xla/compile_options.h"
 #include "engine/backends/xla/stablehlo.h"
 #include "engine/device/lower.h"
 #include "engine/plan/plan.h"
@@ -21,8 +22,10 @@ Result<AheadMemory> compile_ahead(const TpuSlice& slice, Program program) {
   for (const State& s : lowered.states)
     states.push_back(
         xla::grouped_state(s.name, lowered.type(s.value), s.role, s.shard, name_of(s.home)));
+  const int64_t fewest = HONE_TRY(xla::fewest_loop_layers());
   const std::string text =
-      xla::write_module(lowered, xla::Integers::of_32_bits, xla::group_states(states)).text;
+      xla::write_module(lowered, {xla::Integers::of_32_bits, xla::group_states(states), fewest})
+          .text;
   m.text_bytes = static_cast<int64_t>(text.size());
   const double begin = system_clock().seconds();
   const xla::CompiledMemory by_libtpu =

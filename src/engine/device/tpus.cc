@@ -146,7 +146,8 @@ int64_t tpu_code_bytes(const Program& program) {
   }
   // Layers are the turns of a loop, and have one attention of each kind.
   int64_t layers = 1, products = 0;
-  for (const auto& [kind, count] : loops) layers = std::max(layers, count);
+  for (const auto& [kind, count] : loops)
+    if (count >= kFewestLoopLayers) layers = std::max(layers, count);
   for (const auto& [kind, count] : kinds) products += (count + layers - 1) / layers;
   return kCodeOfProduct * products + kCodeOfKind * std::ssize(kinds) +
          kCodeOfLoopKind * std::ssize(loops);

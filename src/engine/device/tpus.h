@@ -32,9 +32,13 @@ std::string topology_of(const TpuSlice& slice);
 // array of one dimension is padded to a multiple of 128 elements.
 int64_t tiled_bytes(const Type& type);
 
+// The smallest number of equal layers that programs for TPUs have as the turns of a loop. A loop compiles faster, and
+// takes more device memory for the results that it keeps.
+inline constexpr int64_t kFewestLoopLayers = 6;
+
 // Predicts the bytes of a program's machine code, which takes device memory too: a fixed number for each matrix
-// product, and one for each kind of product (op and types of operands and results). The numbers are fitted to the
-// compiler's output (docs/tpus.md).
+// product, and one for each kind of product (op and types of operands and results). Layers that are the turns of a loop
+// count once. The numbers are fitted to the compiler's output (docs/tpus.md).
 int64_t tpu_code_bytes(const Program& program);
 
 }  // namespace hone

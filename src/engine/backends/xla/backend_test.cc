@@ -369,7 +369,7 @@ TEST(Xla, DropoutWithoutIntegersOf64BitsKeepsTheSame) {
   const auto file = xla::find_plugin(xla::Platform::cpu);
   if (!file.ok()) GTEST_SKIP() << file.error().text();
   const Mask m;
-  const std::string text = xla::write_module(m.program, xla::Integers::of_32_bits).text;
+  const std::string text = xla::write_module(m.program, {xla::Integers::of_32_bits}).text;
   for (const std::string& line : split(text, '\n'))
     EXPECT_FALSE(line.find("multiply") != line.npos && line.ends_with("ui64>")) << line;
   const auto client = xla::Client::open(xla::Plugin::load(*file).value()).value();

@@ -1,11 +1,13 @@
 #include "engine/backends/xla/compile_options.h"
 
+#include <charconv>
 #include <fstream>
 
 #include "base/core/hash.h"
 #include "base/core/protobuf.h"
 #include "base/core/text.h"
 #include "engine/backends/xla/errors.h"
+#include "engine/device/tpus.h"
 
 namespace hone::xla {
 namespace {
@@ -38,6 +40,19 @@ std::string compile_options(const CompileSettings& settings) {
     add("xla_jf_crs_combiner_threshold_in_bytes", number(3, kCombinedSumBytes));
   }
   return all;
+}
+
+Result<int64_t> fewest_loop_layers() {
+  const std::string given = environment("HONE_XLA_LOOPS");
+  if (given.empty()) return kFewestLoopLayers;
+  int64_t layers = 0;
+  const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), layers);
+  if (error != std::errc() || end != given.data() + given.size() || layers < 2)
+    return Error(err::kXlaFails, fmt::format("HONE_XLA_LOOPS is '{}'", given))
+        .todo(
+            "set it to the smallest number of equal layers that become a loop, at least 2, or "
+            "unset it");
+  return layers;
 }
 
 Status dump_text(const std::string& text) {

@@ -20,6 +20,9 @@ struct CompileSettings {
 
 // A serialized CompileOptionsProto (xla/pjrt/proto/compile_options.proto), for one partition.
 std::string compile_options(const CompileSettings& settings);
+// The smallest number of equal layers that become a loop (ModuleOptions): the variable HONE_XLA_LOOPS, else
+// kFewestLoopLayers. H1363: the variable is not a whole number from 2.
+Result<int64_t> fewest_loop_layers();
 // Writes a program's text into the folder that the variable HONE_XLA_DUMP names; does nothing if it is unset. H1363:
 // the file cannot be written.
 Status dump_text(const std::string& text);

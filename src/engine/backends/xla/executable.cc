@@ -5,6 +5,7 @@
 
 #include "base/core/log.h"
 #include "base/core/text.h"
+#include "engine/backends/xla/compile_options.h"
 #include "engine/backends/xla/stablehlo.h"
 
 namespace hone::xla {
@@ -71,6 +72,7 @@ struct ProgramsOfRank {
 
 Status compile_for_all(const Client& client, std::span<void* const> ranks) {
   const auto given = [&](size_t rank) { return static_cast<ProgramsOfRank*>(ranks[rank]); };
+  const int64_t fewest = HONE_TRY(fewest_loop_layers());
   for (size_t i = 0; i < given(0)->programs.size(); ++i) {
     if (!has_collectives(given(0)->programs[i])) continue;
     std::vector<const Program*> of_ranks;
@@ -80,7 +82,8 @@ Status compile_for_all(const Client& client, std::span<void* const> ranks) {
       HONE_BUG_IF((*given(r)->arrays)[i] != arrays, "rank {} has other arrays of states", r);
       of_ranks.push_back(&given(r)->programs[i]);
     }
-    const ModuleText module = HONE_TRY(write_replicas(of_ranks, client.integers(), arrays));
+    const ModuleText module =
+        HONE_TRY(write_replicas(of_ranks, {client.integers(), arrays, fewest}));
     const auto program = HONE_TRY(client.compile(module.text, static_cast<int>(ranks.size())));
     for (size_t r = 0; r < ranks.size(); ++r) (*given(r)->made)[i] = {module, program};
   }
@@ -95,6 +98,7 @@ class XlaExecutable : public Executable, public Residents {
 
   Status add(std::span<const Program> programs, const RunPlan& plan) {
     group(programs, plan);
+    const int64_t fewest = HONE_TRY(fewest_loop_layers());
     std::vector<RanksModule> replicas(programs.size());
     if (device_.together() != nullptr &&
         std::any_of(programs.begin(), programs.end(), has_collectives))
@@ -106,7 +110,7 @@ class XlaExecutable : public Executable, public Residents {
       c.program = replicas[i].program;
       c.of_all_ranks = c.program != nullptr;
       if (!c.of_all_ranks) {
-        module = write_module(p, device_.client().integers(), arrays_[i]);
+        module = write_module(p, {device_.client().integers(), arrays_[i], fewest});
         c.program = HONE_TRY(device_.client().compile(module.text));
       }
       for (const Named& in : p.inputs) c.inputs.push_back(p.type(in.value));

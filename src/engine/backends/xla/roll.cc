@@ -14,7 +14,11 @@ constexpr size_t kFewestStatements = 16;
 
 class Finder {
  public:
-  explicit Finder(const Body& body) : b(body), loop_of_(body.statements.size(), -1) {}
+  Finder(const Body& body, int64_t fewest_turns, bool collectives)
+      : b(body),
+        fewest_turns_(fewest_turns),
+        collectives_(collectives),
+        loop_of_(body.statements.size(), -1) {}
 
   std::vector<Layer> find(const std::vector<Run>& light) {
     size_t end = b.statements.size();
@@ -56,7 +60,7 @@ class Finder {
       for (size_t i = begin; i + period < end; ++i) {
         size_t j = i;
         while (j + period < end && b.statements[j].kind == b.statements[j + period].kind) ++j;
-        if (j - i >= period * (kFewestTurns - 1) && j - i > saved) {
+        if (j - i >= period * static_cast<size_t>(fewest_turns_ - 1) && j - i > saved) {
           best = {i, j + period, period};
           saved = j - i;
         }
@@ -81,8 +85,7 @@ class Finder {
   // The begin of a layer in a run: the statement at which the fewest bytes go from one layer to the next.
   size_t best_begin(const Run& run) const {
     const size_t period = run.period, middle = run.begin + period;
-    std::vector<int64_t> bytes(period + 1, 0);  // differences; by distance from the begin of a turn
-    std::map<int32_t, size_t> last;             // by value: the last reading within two turns
+    std::map<int32_t, size_t> last;  // by value: its last reading in the second turn
     for (size_t u = middle; u < middle + period; ++u)
       for (const Body::Operand& o : b.statements[u].operands)
         if (!before(o.value, run.begin)) last[o.value] = u;
@@ -140,7 +143,7 @@ class Finder {
   // The longest run of turns that are alike. Values of turns that are left out come from outside then, so it is
   // looked for again.
   static constexpr int kTrims = 8;
-  bool trim(Layer& l) const {
+  bool trim(Layer& l, int64_t fewest) const {
     for (int i = 0; i < kTrims; ++i) {
       int64_t best = 0, length = 1, first = 0;
       for (int64_t turn = 0; turn < l.count; ++turn) {
@@ -151,7 +154,7 @@ class Finder {
         }
         first = turn + 1;
       }
-      if (length < kFewestTurns) return false;
+      if (length < fewest) return false;
       if (length == l.count) return true;
       l.begin += static_cast<size_t>(best) * l.period;
       l.count = length;
@@ -193,6 +196,14 @@ class Finder {
     return found;
   }
 
+  bool has_collective(const Layer& l) const {
+    for (size_t o = 0; o < l.period; ++o)
+      for (const char* name :
+           {"stablehlo.all_reduce", "stablehlo.all_gather", "stablehlo.reduce_scatter"})
+        if (b.statements[l.begin + o].text.find(name) != std::string::npos) return true;
+    return false;
+  }
+
   // Whether the values are rows of one stack, or the results of one loop, with equal distances.
   bool stacked(const std::vector<int32_t>& each) const {
     const auto place = [&](size_t k) {
@@ -222,7 +233,9 @@ class Finder {
     l.begin = run.light ? run.begin : best_begin(run);
     l.period = run.period;
     l.count = static_cast<int64_t>((run.end - l.begin) / run.period);
-    if (l.count < kFewestTurns || !trim(l)) return;
+    const int64_t fewest = run.light ? 2 : fewest_turns_;
+    if (l.count < fewest || !trim(l, fewest)) return;
+    if (!collectives_ && has_collective(l)) return;
     l.operands.resize(l.period);
     l.constants.resize(l.period);
     for (size_t o = 0; o < l.period; ++o) {
@@ -240,7 +253,7 @@ class Finder {
       }
       if (!differs) l.constants[o].clear();
     }
-    if (run.light && copied_bytes(l) > kLightCopies) return;
+    if (copied_bytes(l) > (run.light ? kLightCopies : kCopies)) return;
     std::fill(loop_of_.begin() + static_cast<std::ptrdiff_t>(l.begin),
               loop_of_.begin() + static_cast<std::ptrdiff_t>(l.end()),
               static_cast<int32_t>(layers_.size()));
@@ -248,16 +261,19 @@ class Finder {
   }
 
   static constexpr size_t kNeighbors = 12, kTried = 24;
-  static constexpr int64_t kLightCopies = 1 << 20;
+  static constexpr int64_t kLightCopies = 1 << 20, kCopies = 64 << 20;
   const Body& b;
+  const int64_t fewest_turns_;
+  const bool collectives_;
   std::vector<Layer> layers_;
   std::vector<int32_t> loop_of_;  // by statement: its layer, or -1
 };
 
 }  // namespace
 
-std::vector<Layer> find_layers(const Body& body, const std::vector<Run>& runs) {
-  return Finder(body).find(runs);
+std::vector<Layer> find_layers(const Body& body, const std::vector<Run>& runs, int64_t fewest_turns,
+                               bool collectives) {
+  return Finder(body, fewest_turns, collectives).find(runs);
 }
 
 }  // namespace hone::xla

@@ -87,11 +87,10 @@ struct Layer {
   size_t end() const { return begin + period * static_cast<size_t>(count); }
 };
 
-// The layers of a function, in its order. runs: those of parse_body().
-std::vector<Layer> find_layers(const Body& body, const std::vector<Run>& runs);
-
-// A loop has at least this number of turns.
-inline constexpr int64_t kFewestTurns = 2;
+// The layers of a function, in its order. runs: those of parse_body(). fewest_turns: of a loop with a product.
+// collectives: whether a loop may have some.
+std::vector<Layer> find_layers(const Body& body, const std::vector<Run>& runs, int64_t fewest_turns,
+                               bool collectives);
 
 int64_t elements_of(const Ref& r);
 bool has_product(const Body::Parsed& s);  // of matrices, or a convolution

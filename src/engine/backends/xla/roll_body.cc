@@ -275,7 +275,7 @@ class Tail {
       Run run{all.size(), 0, in_order[group->front()].size(), true};
       for (const size_t c : *group) all.insert(all.end(), in_order[c].begin(), in_order[c].end());
       run.end = all.size();
-      if (group->size() >= static_cast<size_t>(kFewestTurns)) runs.push_back(run);
+      if (group->size() > 1) runs.push_back(run);
     }
     all.insert(all.end(), numbers.begin(), numbers.end());
   }

@@ -424,8 +424,8 @@ class Roller {
 
 }  // namespace
 
-Refs Writer::roll(const Refs& arguments, const Refs& results,
-                  const std::vector<StateStack>& stacks) {
+Refs Writer::roll(const Refs& arguments, const Refs& results, const std::vector<StateStack>& stacks,
+                  int64_t fewest_layers) {
   std::vector<Statement> statements;
   for (size_t i = 0; i < statements_.size(); ++i) {
     const size_t begin = statements_[i].begin,
@@ -435,8 +435,11 @@ Refs Writer::roll(const Refs& arguments, const Refs& results,
   body_.clear();
   statements_.clear();
   std::vector<Run> runs;
+  // A plug-in for the CPU runs loops side by side, on each device in another order, and pairs the collectives of its
+  // devices in the order of their calls.
+  const bool collectives = integers_ == Integers::of_32_bits;
   const Body body = parse_body(statements, arguments, results, stacks, runs);
-  return Roller(*this, body, find_layers(body, runs), stacks).write();
+  return Roller(*this, body, find_layers(body, runs, fewest_layers, collectives), stacks).write();
 }
 
 }  // namespace hone::xla

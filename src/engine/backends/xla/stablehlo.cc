@@ -219,8 +219,9 @@ Arguments name_arguments(const Program& p, const StateArrays& arrays, ModuleText
   return made;
 }
 
-ModuleText write_with(const Program& p, const Replicas& ranks, Integers integers,
-                      const StateArrays& arrays) {
+ModuleText write_with(const Program& p, const Replicas& ranks, const ModuleOptions& options) {
+  const StateArrays arrays =
+      options.arrays.empty() ? single_states(p.states.size()) : options.arrays;
   ModuleText m;
   for (const Named& o : p.outputs) {
     if (std::find(m.outputs.begin(), m.outputs.end(), o.value) != m.outputs.end()) continue;
@@ -228,7 +229,7 @@ ModuleText write_with(const Program& p, const Replicas& ranks, Integers integers
     m.results.push_back(p.type(o.value));
   }
 
-  Writer w(integers, dropout_places(p));
+  Writer w(options.integers, dropout_places(p));
   Refs values(p.values.size());
   Arguments arguments = name_arguments(p, arrays, m, values);
 
@@ -268,15 +269,15 @@ ModuleText write_with(const Program& p, const Replicas& ranks, Integers integers
     }
     if (a.stacked) ++stack;
   }
-  m.text = w.module(arguments.texts, w.roll(arguments.inputs, results, arguments.stacks));
+  m.text = w.module(arguments.texts,
+                    w.roll(arguments.inputs, results, arguments.stacks, options.fewest_layers));
   return m;
 }
 
 }  // namespace
 
-ModuleText write_module(const Program& p, Integers integers, StateArrays arrays) {
-  if (arrays.empty()) arrays = single_states(p.states.size());
-  return write_with(p, {}, integers, arrays);
+ModuleText write_module(const Program& p, const ModuleOptions& options) {
+  return write_with(p, {}, options);
 }
 
 bool has_collectives(const Program& p) {
@@ -284,11 +285,10 @@ bool has_collectives(const Program& p) {
                      [](const Node& n) { return n.op->traffic != nullptr; });
 }
 
-Result<ModuleText> write_replicas(std::span<const Program* const> ranks, Integers integers,
-                                  StateArrays arrays) {
+Result<ModuleText> write_replicas(std::span<const Program* const> ranks,
+                                  const ModuleOptions& options) {
   const Replicas replicas = HONE_TRY(compare_replicas(ranks));
-  if (arrays.empty()) arrays = single_states(replicas.widest->states.size());
-  return write_with(*replicas.widest, replicas, integers, arrays);
+  return write_with(*replicas.widest, replicas, options);
 }
 
 }  // namespace hone::xla

@@ -7,6 +7,7 @@
 
 #include "engine/backends/xla/state_arrays.h"
 #include "engine/backends/xla/writer.h"
+#include "engine/device/tpus.h"
 #include "engine/graph/graph.h"
 
 namespace hone::xla {
@@ -23,18 +24,23 @@ struct ModuleText {
   std::vector<Type> results;  // types of `outputs`
 };
 
+struct ModuleOptions {
+  Integers integers = Integers::of_64_bits;  // for products of 32-bit numbers
+  StateArrays arrays =
+      {};  // the arrays of the program's states (arrays_of_program); empty: each state is an array
+  int64_t fewest_layers =
+      kFewestLoopLayers;  // the smallest number of equal layers that become a loop
+};
+
 // Writes a program as a module. The program must be lowered for this backend: writes() (write_ops.h) is true for all of
-// its nodes. integers: the integers to use for products of 32-bit numbers (writer.h). arrays: the arrays of the
-// program's states (arrays_of_program); empty: each state is an array.
-ModuleText write_module(const Program& p, Integers integers = Integers::of_64_bits,
-                        StateArrays arrays = {});
+// its nodes.
+ModuleText write_module(const Program& p, const ModuleOptions& options = {});
 
 // Writes one module for the programs of all ranks; rank r is replica r (replicas.h). A state that has fewer rows on
 // some ranks has the largest number of rows in the module; a rank's own rows come first. H1401: the programs differ too
 // much (compare_replicas).
 Result<ModuleText> write_replicas(std::span<const Program* const> ranks,
-                                  Integers integers = Integers::of_64_bits,
-                                  StateArrays arrays = {});
+                                  const ModuleOptions& options = {});
 // Whether the program has a node that exchanges data with other ranks.
 bool has_collectives(const Program& p);
 

@@ -187,8 +187,10 @@ class Writer {
             const std::function<Refs(Writer&, const Refs&)>& body, const std::string& variant = "");
 
   // Writes main() again, with its repeated layers as loops (roll.h). Returns `results` under their new names, then the
-  // new versions of the stacks of which a row is replaced. arguments: those that are not stacks.
-  Refs roll(const Refs& arguments, const Refs& results, const std::vector<StateStack>& stacks);
+  // new versions of the stacks of which a row is replaced. arguments: those that are not stacks. fewest_layers: the
+  // smallest number of equal layers that become a loop.
+  Refs roll(const Refs& arguments, const Refs& results, const std::vector<StateStack>& stacks,
+            int64_t fewest_layers);
   // Appends a statement that is written already, with its line break. Its results must have names of this writer.
   void statement(const std::string& text) { body_ += text; }
 
