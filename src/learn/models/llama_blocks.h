@@ -49,8 +49,8 @@ struct LlamaStyle {
   const char *gate = "gate_proj", *mlp = "mlp.";
   int64_t inner = 0;  // inner size of an MLP; 0: intermediate_size of config.json
 
-  // Layers with this value in layer_types have `mix` in the place of attention, y [T,C] -> [T,C]; `at`:
-  // "model.layers.3.". "": there are none.
+  // Layers whose entry in layer_types is mixing_type have mix(), y [T,C] -> [T,C], in the place of attention.
+  // mixing_type "": no layer has it. `at`: the layer's part of the weights' names, "model.layers.3.".
   const char* mixing_type = "";
   ValueId (*mix)(ModelGraph& g, int64_t layer, const std::string& at, ValueId y) = nullptr;
 
@@ -123,14 +123,15 @@ HeadLayer capped_head(ModelGraph& g, ValueId hidden);
 GgufLayout llama_gguf(const std::string& architecture, const std::string& head_dim_key);
 // The metadata key under which llama.cpp's converter writes head_dim, if config.json has it.
 inline constexpr const char* kGgufHeadSize = "attention.key_length";
-// Changes which weight a tensor of a layer (GgufLayout::of_layer) holds: tensor `gguf` of each name now holds `weight`.
-// weight "": removes the tensor.
+// Changes which weights the tensors of a layer (GgufLayout::of_layer) hold: for each entry of `names`, the tensor
+// entry.gguf now holds the weight entry.weight. entry.weight "": removes the tensor.
 void rename_tensors(GgufLayout& g, std::initializer_list<GgufName> names);
 // Replaces the metadata key for the epsilon of RMS norms by the key for layer norms. `eps_key`: the config.json key of
 // epsilon.
 void use_layer_norms(GgufLayout& g, const char* eps_key);
-// GgufLayout::unwritable for architectures whose sliding windows llama.cpp does not support; llama_gguf() sets it. "":
-// the model has no window, or one that is not smaller than its maximum length.
+// A function for GgufLayout::unwritable, where llama_gguf() puts it: for architectures whose sliding windows llama.cpp
+// does not support. Returns why the model cannot be written; "": it has no window that is smaller than its maximum
+// length.
 std::string window_left_out(const ModelConfig& c);
 // For GgufLayout::unwritable of models that llama.cpp supports only if all layers except every `period`-th have a
 // window. "": layer_types has this form, or is absent.

@@ -31,8 +31,8 @@ struct EmbeddingEncoder {
   static Result<EmbeddingEncoder> open(const EmbeddingSettings& s, const Pretrained& model,
                                        ThreadPool& pool);
   // The prompt of a column in an evaluation or prediction. If --prompts has one for the column, it is used. Otherwise
-  // the columns "query" and "document" get the model's prompt of this name, if the model has it. All other columns get
-  // the model's default prompt; "": it has none.
+  // a column "query" or "document" gets the model's prompt of the same name. If the model has no such prompt, or the
+  // column has another name, it gets the model's default prompt; "": the model has none.
   Result<std::string> eval_prompt(const std::string& column) const;
   // The training rows: a sequence for each column. Only the prompts of --prompts are used.
   Result<TextRows> training_rows(const TableOfTexts& table) const;

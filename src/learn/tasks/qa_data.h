@@ -54,7 +54,7 @@ struct QaData {
 // have the answer at answer_start, or a question leaves no room for its context; H2413 the model has no tokenizer.
 Result<QaData> read_qa(const QaSettings& s, const Pretrained& model, ThreadPool& pool);
 
-// The functions with which hone prepare makes the rows. A shard has for each row its ids and these lists:
+// The functions with which the command `hone prepare` makes the rows. A shard has for each row its ids and these lists:
 //
 //   token_type_ids   the token type of each token
 //   spans            for each context token two numbers: the bytes of the context at which it begins and ends

@@ -1,4 +1,4 @@
-// The command hone runs logs, which prints the log lines of a run with their times.
+// The command `hone runs logs`: prints the log lines of a run with their times.
 #pragma once
 
 #include <cstdint>

@@ -55,8 +55,8 @@ struct LabelColumns {
 //   `hypothesis`; `sentence1` and `sentence2`; the columns that hold text other than numbers and are not the label, at
 //   most the first two of them, as in run_glue of Transformers.
 // - Label, the first that applies: label_column; the column of the GLUE task; the first of kClassColumns; the last
-//   column. The last column is taken only if `label` is true, there is no task, it is not a text, and no column has a
-//   name that looks like a misspelt "label".
+//   column. The last column is taken only if `label` is true, there is no task, the column was not chosen as a text
+//   before, and no column has a name that looks like a misspelt "label".
 //
 // Errors: H2109 a column does not exist; no column holds text; no label was found although `label` is true; or the
 // number of texts differs from trained_columns.

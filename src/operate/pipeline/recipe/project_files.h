@@ -15,7 +15,8 @@ struct ProjectOf {
   OrderedJson (*row)(int i) = nullptr;  // makes sample row i of the data
   // Files to use instead of `row`: path below data/ -> bytes.
   std::map<std::string, std::string> data = {};
-  OrderedJson keys, flags;  // keys for the recipe, and for its object "train"
+  OrderedJson keys;         // added to the pipeline's recipe
+  OrderedJson flags;        // added to the object "train" of the recipe
   bool has_labels = false;  // the model has a head for the labels of the rows
   bool is_served = true;    // true: the pipeline ends with an endpoint; false: with a decision
 };
