@@ -6,7 +6,9 @@
 #include "base/core/log.h"
 #include "base/core/text.h"
 #include "engine/backends/xla/compile_options.h"
+#include "engine/backends/xla/replicas.h"
 #include "engine/backends/xla/stablehlo.h"
+#include "engine/device/errors.h"
 
 namespace hone::xla {
 namespace {
@@ -79,9 +81,12 @@ Status compile_for_all(const Client& client, std::span<void* const> ranks) {
     const StateArrays& arrays = (*given(0)->arrays)[i];
     for (size_t r = 0; r < ranks.size(); ++r) {
       HONE_BUG_IF(i >= given(r)->programs.size(), "rank {} has other programs", r);
-      HONE_BUG_IF((*given(r)->arrays)[i] != arrays, "rank {} has other arrays of states", r);
       of_ranks.push_back(&given(r)->programs[i]);
     }
+    HONE_TRY(compare_replicas(of_ranks));
+    for (size_t r = 0; r < ranks.size(); ++r)
+      if ((*given(r)->arrays)[i] != arrays)
+        return Error(err::kDeclined, fmt::format("rank {} groups its states in another way", r));
     const ModuleText module =
         HONE_TRY(write_replicas(of_ranks, {client.integers(), arrays, fewest}));
     const auto program = HONE_TRY(client.compile(module.text, static_cast<int>(ranks.size())));

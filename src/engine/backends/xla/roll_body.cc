@@ -37,7 +37,7 @@ std::vector<Name> names_of(std::string_view text) {
 std::pair<size_t, size_t> scalar_literal(std::string_view text) {
   static constexpr std::string_view kConstant = "stablehlo.constant dense<", kType = "> : tensor<";
   const size_t at = text.find(kConstant);
-  if (at == text.npos) return {0, 0};
+  if (at == text.npos || at != text.find(" = ") + 3) return {0, 0};
   const size_t begin = at + kConstant.size(), end = text.find(kType, begin);
   if (end == text.npos || text.find('x', end + kType.size()) != text.npos) return {0, 0};
   return {begin, end - begin};
@@ -80,7 +80,9 @@ class Parser {
         shape += "%";
         p.operands.push_back({n.at, n.length, known->second});
       } else {
-        shape += "%" + std::to_string(local.emplace(name, local.size()).first->second);
+        const std::string base = name.substr(0, name.find('#'));
+        shape += "%" + std::to_string(local.emplace(base, local.size()).first->second);
+        shape.append(name, base.size());
       }
     }
     copy(s.text.size());

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "base/core/text.h"
 #include "engine/backends/null/null.h"
 #include "engine/backends/reference/reference.h"
@@ -22,7 +24,8 @@ constexpr int kLayers = 8;
 
 // A forward pass of layers with dropout, a factor of their own and a value of the layer before the last one; a
 // backward pass in the other order, which reads values of the forward pass; an update.
-Program model(bool odd_layer = false) {
+// other_layer: layers with another function, in both passes.
+Program model(const std::function<bool(int)>& other_layer = [](int) { return false; }) {
   std::string states, forward, backward, next;
   int n = 5;
   const auto value = [&] { return n++; };
@@ -45,7 +48,7 @@ Program model(bool odd_layer = false) {
         "  %{9} : f32[5,8] = add(%{7}, %{1})\n"
         "  %{10} : f32[5,8] = add(%{9}, %{11})\n",
         product, x.back(), w[static_cast<size_t>(k)], factor, 0.5 + k / 8.0, times, bent, drop, k,
-        sum, more, before, odd_layer && k == kLayers - 1 ? "neg" : "tanh");
+        sum, more, before, other_layer(k) ? "neg" : "tanh");
     before = x.back();
     a.push_back(product);
     x.push_back(more);
@@ -55,13 +58,14 @@ Program model(bool odd_layer = false) {
     const int d = value(), dw = value(), back = value(), sum = value(), step = value(),
               moved = value();
     backward += fmt::format(
-        "  %{0} : f32[5,8] = mul(%{1}, %{2})\n"
+        "  %{0} : f32[5,8] = {10}(%{1}, %{2})\n"
         "  %{3} : f32[8,8] = matmul(%{0}, %{4}) {{trans_x=true}}\n"
         "  %{5} : f32[5,8] = matmul(%{0}, %{6})\n"
         "  %{7} : f32[5,8] = add(%{1}, %{5})\n"
         "  %{8} : f32[8,8] = mul(%{3}, %4)\n"
         "  %{9} : f32[8,8] = sub(%{6}, %{8})\n",
-        d, g, a[k], dw, x[k], back, w[k], sum, step, moved);
+        d, g, a[k], dw, x[k], back, w[k], sum, step, moved,
+        other_layer(static_cast<int>(k)) ? "sub" : "mul");
     next += fmt::format("next %{} = %{}\n", w[k], moved);
     g = sum;
   }
@@ -80,9 +84,10 @@ size_t count_of(const std::string& text, const std::string& word) {
   return count;
 }
 
-std::string text_of(const Program& p, StateArrays arrays) {
+std::string text_of(const Program& p, StateArrays arrays, int64_t fewest = kFewestLoopLayers) {
   const NullBackend tpu(choose_planned, host_spec("tpu", 1));
-  return write_module(lower(p, tpu).value(), {Integers::of_64_bits, std::move(arrays)}).text;
+  return write_module(lower(p, tpu).value(), {Integers::of_64_bits, std::move(arrays), fewest})
+      .text;
 }
 
 // The states are one array.
@@ -91,6 +96,8 @@ StateArrays stacked() {
   for (size_t k = 0; k < kLayers; ++k) all.states.push_back(k);
   return {all};
 }
+
+bool last_differs(int layer) { return layer == kLayers - 1; }
 
 TEST(Roll, LayersAreOneBodyEach) {
   const std::string text = text_of(model(), stacked());
@@ -101,8 +108,15 @@ TEST(Roll, LayersAreOneBodyEach) {
         << "the weights are copied: " << line;
 }
 
+// Two layers are a turn then, which writes two rows of the array.
+TEST(Roll, LayersThatAlternateAreOneBody) {
+  const std::string text = text_of(model([](int k) { return k % 2 == 1; }), stacked(), 2);
+  EXPECT_EQ(count_of(text, "stablehlo.while"), 2u);
+  EXPECT_LE(count_of(text, "stablehlo.dot_general"), 16u);
+}
+
 TEST(Roll, AnotherLayerIsWrittenApart) {
-  const std::string text = text_of(model(true), stacked());
+  const std::string text = text_of(model(last_differs), stacked(), 2);
   EXPECT_LT(count_of(text, "stablehlo.dot_general"), 10u);
   EXPECT_EQ(count_of(text, "stablehlo.negate"), 1u);
 }
@@ -133,8 +147,11 @@ void expect_near(const Tensors& got, const Tensors& expected) {
 
 TEST(Roll, TheNumbersAreThoseOfTheLayers) {
   HONE_XLA_OR_SKIP(backend);
-  for (const bool odd : {false, true}) {
-    const Program p = model(odd);
+  setenv("HONE_XLA_LOOPS", "2", 1);
+  const std::function<bool(int)> kinds[] = {[](int) { return false; }, last_differs,
+                                            [](int k) { return k % 2 == 1; }};
+  for (const auto& other : kinds) {
+    const Program p = model(other);
     Tensors given;
     given["x"] = numbers({DType::f32, {5, 8}}, 1);
     given["rng"] = Tensor::of({DType::i64, {2}}, {42, 7});
@@ -148,6 +165,7 @@ TEST(Roll, TheNumbersAreThoseOfTheLayers) {
     expect_near(got.outputs, expected.outputs);
     expect_near(got.states, expected.states);
   }
+  unsetenv("HONE_XLA_LOOPS");
 }
 
 }  // namespace

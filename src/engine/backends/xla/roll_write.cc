@@ -216,8 +216,36 @@ class Roller {
     }
     return rows;
   }
-  // written: the stacks that the loop writes, its first carried values.
-  Source source_of(const std::vector<int32_t>& each, const std::vector<Written>& written) {
+  Ref row_number(const Rows& rows, const Ref& turn) {
+    Ref at = turn;
+    const int64_t distance = rows.step < 0 ? -rows.step : rows.step;
+    if (distance != 1)
+      at = w.binary("multiply", at, w.whole(static_cast<uint64_t>(distance), "i32"));
+    const auto first = static_cast<uint64_t>(rows.first);
+    if (rows.step < 0) return w.binary("subtract", w.whole(first, "i32"), at);
+    return first == 0 ? at : w.binary("add", w.whole(first, "i32"), at);
+  }
+
+  // A loop that is being written.
+  struct Loop {
+    const Layer& layer;
+    const std::vector<Written>& written;
+    const std::map<Place, Kept>& kept;
+    std::vector<size_t> stacks;  // of `written`, each once
+    Refs carried;                // `stacks`, then values of turns before, then `kept`
+    size_t first_kept = 0;
+    std::map<std::vector<int32_t>, Source> sources;
+    // By place and first values: the place of the first carried value. That of the turn before comes last.
+    std::map<std::pair<Place, std::vector<int32_t>>, size_t> chains;
+    Refs tables;  // by statement: its constants in all turns, if they differ
+    // The place of a stack in `carried`.
+    size_t carried_of(size_t stack) const {
+      return static_cast<size_t>(std::find(stacks.begin(), stacks.end(), stack) - stacks.begin());
+    }
+  };
+
+  // The array of the values of an operand that reads another value in each turn.
+  Source source_of(const std::vector<int32_t>& each, const Loop& loop) {
     const int32_t stack = b.value(each[0]).stack;
     const Shape& shape = b.value(each[0]).ref.shape;
     if (stack != Body::kNone) {
@@ -230,8 +258,8 @@ class Roller {
         bool replaced = false;
         for (const int32_t v : each) replaced |= replaced_[s][static_cast<size_t>(b.value(v).row)];
         Source found{replaced ? stacks_[s].array : arrays_[s], *rows, shape};
-        for (size_t i = 0; i < written.size(); ++i)
-          if (!replaced && written[i].stack == s && written[i].rows == *rows) found.carried = i;
+        for (const Written& x : loop.written)
+          if (!replaced && x.stack == s && x.rows == *rows) found.carried = loop.carried_of(s);
         return found;
       }
     } else if (of_loop(each[0])) {
@@ -254,38 +282,18 @@ class Roller {
     return {w.concat(rows, 0), {}, shape};
   }
 
-  Ref row_number(const Rows& rows, const Ref& turn) {
-    Ref at = turn;
-    const int64_t distance = rows.step < 0 ? -rows.step : rows.step;
-    if (distance != 1)
-      at = w.binary("multiply", at, w.whole(static_cast<uint64_t>(distance), "i32"));
-    const auto first = static_cast<uint64_t>(rows.first);
-    if (rows.step < 0) return w.binary("subtract", w.whole(first, "i32"), at);
-    return first == 0 ? at : w.binary("add", w.whole(first, "i32"), at);
-  }
-
-  // A loop that is being written.
-  struct Loop {
-    const Layer& layer;
-    const std::vector<Written>& written;
-    const std::map<Place, Kept>& kept;
-    Refs carried;  // stacks of `written`, then values of turns before, then `kept`
-    size_t first_kept = 0;
-    std::map<std::vector<int32_t>, Source> sources;
-    // By place and first values: the place of the first carried value. That of the turn before comes last.
-    std::map<std::pair<Place, std::vector<int32_t>>, size_t> chains;
-    Refs tables;  // by statement: its constants in all turns, if they differ
-  };
-
   Loop begin_loop(size_t number) {
     const Layer& l = layers_[number];
-    Loop loop{l, written_[number], kept_[number], {}, 0, {}, {}, Refs(l.period)};
-    loop.carried.resize(loop.written.size());
+    Loop loop{l, written_[number], kept_[number], {}, {}, 0, {}, {}, Refs(l.period)};
+    for (const Written& x : loop.written)
+      if (std::find(loop.stacks.begin(), loop.stacks.end(), x.stack) == loop.stacks.end())
+        loop.stacks.push_back(x.stack);
+    loop.carried.resize(loop.stacks.size());
     for (const auto& operands : l.operands)
       for (const LayerOperand& o : operands) {
         if (o.from == LayerOperand::From::outside) outside(o.each[0]);
         if (o.from == LayerOperand::From::each_turn && !loop.sources.contains(o.each))
-          loop.sources.emplace(o.each, source_of(o.each, loop.written));
+          loop.sources.emplace(o.each, source_of(o.each, loop));
         if (o.from != LayerOperand::From::earlier) continue;
         const std::pair chain(Place(o.statement, o.result), o.each);
         if (!loop.chains.emplace(chain, loop.carried.size()).second) continue;
@@ -294,8 +302,8 @@ class Roller {
     for (size_t o = 0; o < l.period; ++o)
       if (!l.constants[o].empty())
         loop.tables[o] = w.table(l.constants[o], type_at(l, {static_cast<int32_t>(o), 0}).element);
-    for (size_t i = 0; i < loop.written.size(); ++i)
-      loop.carried[i] = array_to_write(loop.written[i].stack);
+    for (size_t i = 0; i < loop.stacks.size(); ++i)
+      loop.carried[i] = array_to_write(loop.stacks[i]);
     loop.first_kept = loop.carried.size();
     for (const auto& [place, kept] : loop.kept) {
       const Ref& one = type_at(l, place);
@@ -351,9 +359,10 @@ class Roller {
   Refs next_turn(const Loop& loop, const Ref& turn, const Refs& now,
                  const std::map<Place, Ref>& made) {
     Refs next = now;
-    for (size_t i = 0; i < loop.written.size(); ++i)
-      next[i] =
-          w.set_row(now[i], row_number(loop.written[i].rows, turn), made.at(loop.written[i].place));
+    for (const Written& x : loop.written) {
+      Ref& array = next[loop.carried_of(x.stack)];
+      array = w.set_row(array, row_number(x.rows, turn), made.at(x.place));
+    }
     for (const auto& [chain, at] : loop.chains) {
       const size_t length = chain.second.size();
       for (size_t i = 0; i + 1 < length; ++i) next[at + i] = now[at + i + 1];
@@ -374,12 +383,10 @@ class Roller {
         w.loop(loop.layer.count, loop.carried, [&](const Ref& turn, const Refs& now) {
           return next_turn(loop, turn, now, write_statements(loop, turn, now));
         });
-    for (size_t i = 0; i < loop.written.size(); ++i) {
-      const Written& x = loop.written[i];
-      arrays_[x.stack] = after[i];
+    for (size_t i = 0; i < loop.stacks.size(); ++i) arrays_[loop.stacks[i]] = after[i];
+    for (const Written& x : loop.written)
       for (int64_t turn = 0; turn < loop.layer.count; ++turn)
         replaced_[x.stack][static_cast<size_t>(x.rows.first + x.rows.step * turn)] = true;
-    }
     size_t at = loop.first_kept;
     for (auto& [place, kept] : kept_[number]) kept.values = after[at++];
   }

@@ -61,7 +61,9 @@ class Remade {
   }
   // The node has this result.
   void made(const Node& n, const Ref& result) {
-    if (n.phase == Phase::backward && !n.clone && n.op->traffic == nullptr) gradient_ = result;
+    const bool empty = std::find(result.shape.begin(), result.shape.end(), 0) != result.shape.end();
+    if (n.phase == Phase::backward && !n.clone && n.op->traffic == nullptr && !empty)
+      gradient_ = result;
   }
 
  private:

@@ -40,7 +40,11 @@ GroupedState grouped_state(const std::string& name, const Type& type, Role role,
           fmt::format("{} {} {}", name_of(role), shard.rows, place)};
 }
 
-StateArrays group_states(std::span<const GroupedState> states) {
+StateArrays group_states(std::span<const GroupedState> given) {
+  // Parts of one tensor are of different kinds.
+  std::vector<GroupedState> states(given.begin(), given.end());
+  std::map<std::string, int> parts;
+  for (GroupedState& s : states) s.kind += fmt::format(" {}", parts[s.name + " " + s.kind]++);
   std::map<Pattern, size_t> sizes;
   for (const GroupedState& s : states)
     for (const auto& [pattern, number] : patterns_of(s)) ++sizes[pattern];

@@ -47,6 +47,14 @@ TEST(StateArrays, RanksGroupTheirRowsInOneWay) {
   EXPECT_EQ(group_states(ranks[1]), arrays);
 }
 
+TEST(StateArrays, PartsOfATensorAreApart) {
+  std::vector<GroupedState> states;
+  for (const char* name : {"h.0.w", "h.1.w"})
+    for (const int64_t begin : {0, 2})
+      states.push_back(grouped_state("", {DType::f32, {2}}, Role::moment, {name, begin, 4}));
+  EXPECT_EQ(group_states(states), (StateArrays{{true, {0, 2}}, {true, {1, 3}}}));
+}
+
 TEST(StateArrays, AProgramHasTheArraysOfItsStates) {
   const StateArrays arrays{{true, {0, 2, 4}}, {false, {1}}, {false, {3}}};
   const std::vector<size_t> own{3, 4, 0};  // the program's states
