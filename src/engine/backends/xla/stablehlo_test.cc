@@ -72,6 +72,17 @@ output "b" = %4
       << "one call for the keys of all masks, and one in the loop over the masks";
 }
 
+TEST(StableHlo, TheNumberOfLayersInALoopIsAVariable) {
+  EXPECT_EQ(fewest_loop_layers().value(), kFewestLoopLayers);
+  for (const char* wrong : {"1", "x", "2x", "-3"}) {
+    setenv("HONE_XLA_LOOPS", wrong, 1);
+    EXPECT_FALSE(fewest_loop_layers().ok()) << wrong;
+  }
+  setenv("HONE_XLA_LOOPS", "12", 1);
+  EXPECT_EQ(fewest_loop_layers().value(), 12);
+  unsetenv("HONE_XLA_LOOPS");
+}
+
 TEST(StableHlo, LayersShareTheirCodeOnTpusAndSumsAreMadeApart) {
   for (const std::string flag :
        {"xla_tpu_enable_deduplicated_calls", "xla_jf_crs_combiner_threshold_in_bytes"}) {
