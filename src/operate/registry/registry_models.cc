@@ -272,7 +272,7 @@ Result<Decision> Registry::record(const Decision& given, const std::string& alia
     const int64_t deployed = HONE_TRY(alias_target(*db_, d.model, alias));
     if (deployed != d.against)
       return Error(err::kDecisionOutdated,
-                   fmt::format("'{}' of '{}' names version {} now, the decision was against {}",
+                   fmt::format("'{}' of '{}' names version {} now; the decision compared with {}",
                                alias, d.model, deployed, d.against))
           .at(db_->shown())
           .todo("decide again: nothing was changed");

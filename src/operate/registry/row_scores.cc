@@ -214,11 +214,12 @@ Result<std::unique_ptr<RowScores>> row_scores(const std::vector<const EvaluatedR
   const bool needs_texts = type.ok() && type->input == MetricInput::kText;
   return Error(err::kNoScore, fmt::format("the rows of the evaluation have no metric '{}'", metric))
       .todo(fmt::format(
-          "{}the rows give {}; the policy names one, in a pipeline's file by \"policy\": "
+          "{}the rows give {}; name one of them in the policy, in a pipeline's file by \"policy\": "
           "{{\"metric\": ...}}{}",
           near.empty() ? "" : fmt::format("did you mean '{}'? ", near),
           names.empty() ? "no metric" : fmt::format("{}", fmt::join(names, ", ")),
-          needs_texts ? "; it needs texts: add --predict_with_generate to hone eval" : ""));
+          needs_texts ? "; or add --predict_with_generate to hone eval: this metric needs texts"
+                      : ""));
 }
 
 }  // namespace hone

@@ -222,7 +222,7 @@ class ImageNetWork {
       if (found == classes_.end())
         return Error(err::kValidationClasses, fmt::format("the image '{}' has no class", name))
             .at(q_.val_boxes.empty() ? q_.val_labels : q_.val_boxes)
-            .todo("give the archive of boxes, or the list, of the same images");
+            .todo("give the file of `val_boxes` or `val_labels` for the images of `val_tar`");
       if (images++ == 0) HONE_TRY(sink.begin_group(fmt::format("{:04}", before / kGroup)));
       std::string image = HONE_TRY(content(file, walk, *e));
       batch.push_back({name, found->second, std::move(image)});
