@@ -38,6 +38,7 @@ struct Resident {
   Type array_type() const {
     return stacked ? stack_type(on_device, std::ssize(offsets)) : on_device;
   }
+  int64_t row_bytes() const { return array_type().bytes() / std::ssize(images); }  // of a state
   bool touches(const std::byte* at, int64_t bytes) const {
     return std::any_of(images.begin(), images.end(), [&](const std::byte* image) {
       return image < at + bytes && at < image + type.bytes();
@@ -83,10 +84,11 @@ Status compile_for_all(const Client& client, std::span<void* const> ranks) {
       HONE_BUG_IF(i >= given(r)->programs.size(), "rank {} has other programs", r);
       of_ranks.push_back(&given(r)->programs[i]);
     }
-    HONE_TRY(compare_replicas(of_ranks));
-    for (size_t r = 0; r < ranks.size(); ++r)
-      if ((*given(r)->arrays)[i] != arrays)
-        return Error(err::kDeclined, fmt::format("rank {} groups its states in another way", r));
+    for (size_t r = 0; r < ranks.size(); ++r) {
+      if ((*given(r)->arrays)[i] == arrays) continue;
+      HONE_TRY(compare_replicas(of_ranks));  // names the difference
+      return Error(err::kDeclined, fmt::format("rank {} groups its states in another way", r));
+    }
     const ModuleText module =
         HONE_TRY(write_replicas(of_ranks, {client.integers(), arrays, fewest}));
     const auto program = HONE_TRY(client.compile(module.text, static_cast<int>(ranks.size())));
@@ -276,7 +278,7 @@ class XlaExecutable : public Executable, public Residents {
     const Client& client = device_.client();
     if (!r.stacked && r.on_device == r.type)
       return client.upload(device_.ordinal(), r.images[0], r.type);
-    const int64_t step = r.array_type().bytes() / std::ssize(r.images), own = r.type.bytes();
+    const int64_t step = r.row_bytes(), own = r.type.bytes();
     std::byte* to = scratch_.data();
     for (const std::byte* image : r.images) {
       std::memcpy(to, image, static_cast<size_t>(own));
@@ -289,12 +291,11 @@ class XlaExecutable : public Executable, public Residents {
   }
   Status download(const Resident& r) {
     if (!r.stacked) return download(r.array, r.on_device, r.images[0], r.type);
-    const Type all = r.array_type();
-    HONE_TRY(device_.client().download(r.array, scratch_.data(), all.bytes()));
+    HONE_TRY(device_.client().download(r.array, scratch_.data(), r.array_type().bytes()));
     const std::byte* from = scratch_.data();
     for (std::byte* image : r.images) {
       std::memcpy(image, from, static_cast<size_t>(r.type.bytes()));
-      from += all.bytes() / std::ssize(r.images);
+      from += r.row_bytes();
     }
     release_scratch();
     return Ok{};

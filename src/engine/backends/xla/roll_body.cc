@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
@@ -107,10 +106,10 @@ class Parser {
   std::unordered_map<std::string, size_t> kinds_;
 };
 
-Body parsed(const std::vector<Statement>& statements, const std::vector<size_t>& order,
-            const Refs& arguments, const Refs& results, const std::vector<StateStack>& stacks) {
+Body parsed(const std::vector<Statement>& statements, const Refs& arguments, const Refs& results,
+            const std::vector<StateStack>& stacks) {
   Parser parser(arguments, stacks);
-  for (const size_t i : order) parser.add(statements[i]);
+  for (const Statement& s : statements) parser.add(s);
   Body b = std::move(parser.body);
   for (const Ref& r : results) b.results.push_back(parser.number_of(r));
   for (const StateStack& s : stacks) {
@@ -119,6 +118,19 @@ Body parsed(const std::vector<Statement>& statements, const std::vector<size_t>&
       b.next.back().push_back(r.name.empty() ? Body::kNone : parser.number_of(r));
   }
   return b;
+}
+
+// Puts statement order[i] at place i.
+void reorder(Body& b, const std::vector<size_t>& order) {
+  std::vector<Body::Parsed> statements;
+  std::vector<int32_t> place(order.size());
+  for (const size_t from : order) {
+    place[from] = static_cast<int32_t>(statements.size());
+    statements.push_back(std::move(b.statements[from]));
+  }
+  b.statements = std::move(statements);
+  for (Body::Value& v : b.values)
+    if (v.statement != Body::kNone) v.statement = place[static_cast<size_t>(v.statement)];
 }
 
 // Orders the statements after the last product. A statement has numbers if one of its results has several elements.
@@ -307,10 +319,9 @@ bool has_product(const Body::Parsed& s) {
 Body parse_body(const std::vector<Statement>& statements, const Refs& arguments,
                 const Refs& results, const std::vector<StateStack>& stacks,
                 std::vector<Run>& runs) {
-  std::vector<size_t> order(statements.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  const Body written = parsed(statements, order, arguments, results, stacks);
-  return parsed(statements, Tail(written).order(runs), arguments, results, stacks);
+  Body body = parsed(statements, arguments, results, stacks);
+  reorder(body, Tail(body).order(runs));
+  return body;
 }
 
 }  // namespace hone::xla

@@ -107,6 +107,14 @@ class Roller {
                        [](int32_t v) { return v != Body::kNone; });
   }
 
+  // The rows of all turns, if they are at equal distances.
+  static std::optional<Rows> rows_of(const std::vector<int64_t>& each) {
+    const Rows rows{each[0], each[1] - each[0]};
+    for (size_t k = 0; k < each.size(); ++k)
+      if (each[k] != rows.first + rows.step * static_cast<int64_t>(k)) return std::nullopt;
+    return rows;
+  }
+
   // The rows of a stack that turns of one loop replace, at equal distances.
   void find_written() {
     for (size_t s = 0; s < stacks_.size(); ++s) {
@@ -120,12 +128,11 @@ class Roller {
       for (const auto& [at, rows] : found) {
         const Layer& l = layers_[at.first];
         if (static_cast<int64_t>(rows.size()) != l.count) continue;
-        const Rows affine{rows.at(0), rows.at(1) - rows.at(0)};
-        if (!std::all_of(rows.begin(), rows.end(), [&](const auto& r) {
-              return r.second == affine.first + affine.step * r.first;
-            }))
-          continue;
-        written_[at.first].push_back({s, at.second, affine});
+        std::vector<int64_t> each;  // the map has all turns, in order
+        for (const auto& [turn, row] : rows) each.push_back(row);
+        const auto at_distances = rows_of(each);
+        if (!at_distances) continue;
+        written_[at.first].push_back({s, at.second, *at_distances});
         for (const auto& [turn, row] : rows) written_rows_.emplace(s, row);
       }
     }
@@ -204,18 +211,6 @@ class Roller {
     // Its place in the carried values, if it is a stack that the loop writes.
     std::optional<size_t> carried = {};
   };
-  std::optional<Rows> rows_of(const std::vector<int32_t>& each,
-                              const std::function<std::optional<int64_t>(int32_t)>& row) const {
-    std::optional<Rows> rows;
-    for (size_t k = 0; k < each.size(); ++k) {
-      const auto at = row(each[k]);
-      if (!at) return std::nullopt;
-      if (k == 0) rows = Rows{*at, 1};
-      if (k == 1) rows->step = *at - rows->first;
-      if (*at != rows->first + rows->step * static_cast<int64_t>(k)) return std::nullopt;
-    }
-    return rows;
-  }
   Ref row_number(const Rows& rows, const Ref& turn) {
     Ref at = turn;
     const int64_t distance = rows.step < 0 ? -rows.step : rows.step;
@@ -248,29 +243,31 @@ class Roller {
   Source source_of(const std::vector<int32_t>& each, const Loop& loop) {
     const int32_t stack = b.value(each[0]).stack;
     const Shape& shape = b.value(each[0]).ref.shape;
+    std::vector<int64_t> numbers;
     if (stack != Body::kNone) {
-      const auto rows = rows_of(each, [&](int32_t v) -> std::optional<int64_t> {
-        if (b.value(v).stack != stack) return std::nullopt;
-        return b.value(v).row;
-      });
-      const auto s = static_cast<size_t>(stack);
-      if (rows) {
-        bool replaced = false;
-        for (const int32_t v : each) replaced |= replaced_[s][static_cast<size_t>(b.value(v).row)];
-        Source found{replaced ? stacks_[s].array : arrays_[s], *rows, shape};
-        for (const Written& x : loop.written)
-          if (!replaced && x.stack == s && x.rows == *rows) found.carried = loop.carried_of(s);
-        return found;
-      }
+      for (const int32_t v : each)
+        if (b.value(v).stack == stack) numbers.push_back(b.value(v).row);
     } else if (of_loop(each[0])) {
       const Turn first = turn_of(each[0]);
-      const auto rows = rows_of(each, [&](int32_t v) -> std::optional<int64_t> {
-        if (!of_loop(v)) return std::nullopt;
-        const Turn t = turn_of(v);
-        if (t.layer != first.layer || t.place != first.place) return std::nullopt;
-        return t.turn;
+      for (const int32_t v : each)
+        if (of_loop(v))
+          if (const Turn t = turn_of(v); t.layer == first.layer && t.place == first.place)
+            numbers.push_back(t.turn);
+    }
+    const auto at = numbers.size() == each.size() ? rows_of(numbers) : std::nullopt;
+    if (at && stack != Body::kNone) {
+      const auto s = static_cast<size_t>(stack);
+      const bool replaced = std::any_of(numbers.begin(), numbers.end(), [&](int64_t row) {
+        return replaced_[s][static_cast<size_t>(row)];
       });
-      if (rows) return {kept_[first.layer].at(first.place).values, *rows, shape};
+      Source found{replaced ? stacks_[s].array : arrays_[s], *at, shape};
+      for (const Written& x : loop.written)
+        if (!replaced && x.stack == s && x.rows == *at) found.carried = loop.carried_of(s);
+      return found;
+    }
+    if (at) {
+      const Turn first = turn_of(each[0]);
+      return {kept_[first.layer].at(first.place).values, *at, shape};
     }
     Refs rows;
     for (const int32_t v : each) {
