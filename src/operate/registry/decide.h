@@ -38,8 +38,8 @@ Status check_names(const ModelVersion& version, const Evaluation* evaluation, bo
                    const DecisionPolicy& policy);
 
 // "" if both evaluations have the same row ids; else a text with the number of rows and the data of each evaluation. If
-// some ids are in both, the text also has their number. Without common ids there is no number, because two versions of
-// a data file share no ids but may hold the same rows.
+// some ids are in both, the text also has their number. If no id is in both, it has no such number: two versions of a
+// data file share no ids, even if they hold the same rows.
 std::string differing_rows(const Evaluation& version, const Evaluation& against);
 
 struct ParityCheck {

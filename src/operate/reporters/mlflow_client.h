@@ -33,7 +33,7 @@ class MlflowClient {
   static Result<MlflowClient> at(const std::string& uri, double timeout_seconds);
 
   // In the calls below, `experiment` and `run` are ids, and times are in seconds since 1970. Errors of all calls: H0107
-  // the server cannot be reached; H0108 it refuses a request.
+  // the server cannot be reached; H0108 the server refuses a request.
 
   // Returns the id of the experiment with this name; creates the experiment if there is none.
   Result<std::string> experiment(const std::string& name);
