@@ -15,8 +15,10 @@ Result<AheadMemory> compile_ahead(const TpuSlice& slice, Program program) {
   const auto compiler = HONE_TRY(xla::AheadCompiler::open(topology_of(slice)));
   AheadMemory m{.program = program.name, .planned_code_bytes = tpu_code_bytes(program)};
   const NullBackend tpu(xla::choose_planned, *slice.device);
-  const Program lowered = HONE_TRY(lower(std::move(program), tpu));
-  const PlanInput alone{&lowered, std::vector<int64_t>(lowered.nodes.size(), 0)};
+  std::vector<Choice> choices;
+  const Program lowered = HONE_TRY(lower(std::move(program), tpu, &choices));
+  PlanInput alone{&lowered};
+  for (const Choice& c : choices) alone.fused.push_back(c.fused);
   m.planned_bytes = HONE_TRY(plan_run(std::span(&alone, 1))).used_bytes() + m.planned_code_bytes;
   std::vector<xla::GroupedState> states;
   for (const State& s : lowered.states)

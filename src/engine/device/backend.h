@@ -29,6 +29,8 @@ struct Choice {
   int64_t workspace_bytes = 0;  // bytes of scratch; depends on shapes and the DeviceSpec only
   std::string note = {};        // the reason not to use a faster kernel, for hone graph --explain
   int64_t launches = 0;         // launches of kernels on a device other than the host
+  // True: the kernels that read the node's results compute them, so they take no memory of their own.
+  bool fused = false;
 };
 
 struct Kernel {

@@ -150,12 +150,15 @@ Values decompose_linear_cross_entropy(Builder& b, const NodeView& n) {
   if (softcap > 0) d = ops::mul(b, d, ops::sub(b, number(b, 1, d), ops::mul(b, tangent, tangent)));
   if (weighs) d = ops::mul(b, d, along_rows(b, n.input("weights"), logits_type));
   d = ops::cast(b, d, own);
+  // dx comes first: the memory of a weight that was gathered for its products is free before dw is made.
+  ValueId dx = kNoValue;
+  if (const size_t at = place_of(n, "dx"); at != 0)
+    dx = ops::cast(b, ops::matmul(b, d, weight, false, false, by), n.out(at).dtype);
   if (place_of(n, "dw")) {
     const ValueId dw = ops::matmul(b, d, x, true, false, by);
     out.push_back(n.has("dw_acc") ? ops::add(b, n.input("dw_acc"), dw) : dw);
   }
-  if (const size_t dx = place_of(n, "dx"); dx != 0)
-    out.push_back(ops::cast(b, ops::matmul(b, d, weight, false, false, by), n.out(dx).dtype));
+  if (dx != kNoValue) out.push_back(dx);
   if (place_of(n, "dbias")) out.push_back(ops::reduce_sum(b, d, {0}));
   return out;
 }

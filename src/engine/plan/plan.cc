@@ -65,6 +65,40 @@ std::vector<bool> staging(const Program& p, const Buffers& buffers) {
   return is;
 }
 
+// Takes the bytes from buffers that hold results of fused nodes alone. The nodes' operands live until the last reader.
+void leave_out_fused(const PlanInput& in, Buffers& buffers) {
+  const Program& p = *in.program;
+  std::vector<bool> stored(buffers.all.size(), false);
+  const auto buffer_of = [&](ValueId v) {
+    return v == kNoValue ? -1 : buffers.of[static_cast<size_t>(v)].buffer;
+  };
+  const auto is_fused = [&](size_t node) { return node < in.fused.size() && in.fused[node]; };
+  for (size_t v = 0; v < p.values.size(); ++v) {
+    const int32_t at = p.values[v].node, buffer = buffers.of[v].buffer;
+    if (buffer < 0) continue;
+    const bool view = at >= 0 && is_view(p, p.nodes[static_cast<size_t>(at)]);
+    if (at < 0 || (!view && !is_fused(static_cast<size_t>(at))))
+      stored[static_cast<size_t>(buffer)] = true;
+  }
+  for (const Named& n : p.outputs)
+    if (const int32_t buffer = buffer_of(n.value); buffer >= 0)
+      stored[static_cast<size_t>(buffer)] = true;
+  for (size_t i = p.nodes.size(); i-- > 0;) {
+    if (!is_fused(i)) continue;
+    for (const ValueId v : p.nodes[i].out) {
+      const int32_t made = buffer_of(v);
+      if (made < 0 || stored[static_cast<size_t>(made)]) continue;
+      Buffers::Buffer& b = buffers.all[static_cast<size_t>(made)];
+      b.bytes = 0;
+      for (const ValueId operand : p.nodes[i].in)
+        if (const int32_t read = buffer_of(operand); read >= 0) {
+          int32_t& last = buffers.all[static_cast<size_t>(read)].last;
+          last = std::max(last, b.last);
+        }
+    }
+  }
+}
+
 // `enough`: what another program needs of each space at least.
 ProgramPlan plan_program(const PlanInput& in, const Buffers& buffers, PerSpace<Region>& regions,
                          const std::vector<int64_t>& state_offset, const PerSpace<int64_t>& base,
@@ -217,6 +251,7 @@ Result<RunPlan> plan_run(std::span<const PlanInput> programs) {
     run.io_bytes = std::max(run.io_bytes, io);
     Prepared& x = all.emplace_back();
     x.buffers = share_storage(*in.program);
+    leave_out_fused(in, x.buffers);
     for (const State& s : in.program->states) {
       x.offsets.push_back(run.states[slot_of[s.name]].offset);
       if (phase_of(s.role) == StatePhase::run) continue;

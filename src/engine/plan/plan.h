@@ -83,10 +83,14 @@ struct RunPlan {
   std::map<std::string, int64_t> by_purpose() const;
 };
 
-// A program, and for each of its nodes the bytes of scratch of the chosen kernel; 0 if the list is shorter.
+// A program, and for each of its nodes what the chosen kernel needs. Lists may be shorter than the list of nodes: 0 and
+// false are then meant.
 struct PlanInput {
   const Program* program = nullptr;
-  std::vector<int64_t> workspace_bytes;
+  std::vector<int64_t> workspace_bytes = {};  // bytes of scratch
+  // Whether the kernels that read the node's results compute them: results that have a place of their own then take no
+  // bytes, and operands stay alive for the readers.
+  std::vector<bool> fused = {};
 };
 
 // The space that has the scratch of the node's kernel.

@@ -244,5 +244,40 @@ void expect_values_are_kept(bool copies, double fragmentation) {
 TEST(Plan, RandomProgramsKeepEveryValueUntilItsLastUse) { expect_values_are_kept(false, 0.05); }
 TEST(Plan, CopiesKeepWhatTheyReadAndWriteUntilTheirWait) { expect_values_are_kept(true, 0.1); }
 
+// The most bytes alive at a node of the program with these fused nodes.
+int64_t live_bytes(const std::string& text, std::vector<bool> fused) {
+  const Program p = parse_program(text, op_table()).value();
+  const std::vector<PlanInput> inputs{{.program = &p, .fused = std::move(fused)}};
+  return plan_run(inputs).value().programs[0].live_bytes;
+}
+
+TEST(Plan, ResultsOfFusedNodesTakeNoBytes) {
+  const char* text = R"(
+input "x" %0 : f32[]
+  %1 : f32[1024] = broadcast(%0) {shape=[1024], axes=[]}
+  %2 : f32[1024] = broadcast(%0) {shape=[1024], axes=[]}
+  %3 : f32[1024] = mul(%1, %2)
+  %4 : f32[] = reduce_sum(%3) {axes=[0]}
+output "y" = %4
+)";
+  EXPECT_GE(live_bytes(text, {}), 2 * 4096);
+  EXPECT_LT(live_bytes(text, {false, true}), 2 * 4096);
+  EXPECT_GE(live_bytes(text, {false, true}), 4096);
+  EXPECT_LT(live_bytes(text, {true, true, true}), 4096);
+}
+
+TEST(Plan, OperandsOfFusedNodesLiveUntilTheReaders) {
+  const char* text = R"(
+input "x" %0 : f32[1024]
+  %1 : f32[1024] = neg(%0)
+  %2 : bf16[1024] = cast(%1) {dtype="bf16"}
+  %3 : f32[1024] = neg(%0)
+  %4 : bf16[1024] = cast(%3) {dtype="bf16"}
+  %5 : bf16[1024] = add(%2, %4)
+output "y" = %5
+)";
+  EXPECT_EQ(live_bytes(text, {false, true}) - live_bytes(text, {}), 2048);
+}
+
 }  // namespace
 }  // namespace hone

@@ -67,8 +67,11 @@ Result<Session> Session::compile(std::vector<Program> programs, const Backend& b
     s.kernels_.push_back(kernels_text(p, choices));
     if (backend.join(p)) p = HONE_TRY(lower(std::move(p), backend, &choices));
     HONE_TRY(verify(p));
-    PlanInput in{&p, {}};
-    for (const Choice& c : choices) in.workspace_bytes.push_back(c.workspace_bytes);
+    PlanInput in{&p};
+    for (const Choice& c : choices) {
+      in.workspace_bytes.push_back(c.workspace_bytes);
+      in.fused.push_back(c.fused);
+    }
     inputs.push_back(std::move(in));
   }
   s.plan_ = HONE_TRY(plan_run(inputs));

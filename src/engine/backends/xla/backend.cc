@@ -129,7 +129,10 @@ Result<Choice> choose_planned(const NodeView& n) {
     for (const int64_t owner : n.integers("owners"))
       if (owner >= 0)
         return Error(err::kDeclined, "tensors that a single rank updates are not supported");
-  return Choice{"xla." + op.name};
+  Choice made{"xla." + op.name};
+  made.fused = op.name == "iota" || op.name == "broadcast" ||
+               (n.node.phase == Phase::update && is_elementwise(op));
+  return made;
 }
 
 Result<int> tpus_here(const std::string& cache) {

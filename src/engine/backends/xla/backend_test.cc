@@ -278,6 +278,19 @@ next %0 = %2
   EXPECT_EQ(numbers_of(queue, r.at("grad"), 4), std::vector<float>(4, 1));
 }
 
+TEST(Xla, TheCompilerMakesBroadcastsAndElementsOfUpdatesWhereTheyAreRead) {
+  Program p = program_of(R"(
+input "x" %0 : f32[]
+  %1 : f32[8] = broadcast(%0) {shape=[8], axes=[]}
+  %2 : f32[8] = neg(%1)
+output "y" = %2
+)");
+  EXPECT_TRUE(choose_planned({p, p.nodes[0]}).value().fused);
+  EXPECT_FALSE(choose_planned({p, p.nodes[1]}).value().fused);
+  p.nodes[1].phase = Phase::update;
+  EXPECT_TRUE(choose_planned({p, p.nodes[1]}).value().fused);
+}
+
 TEST(Xla, EqualProgramsAreCompiledOnce) {
   HONE_XLA_OR_SKIP(backend);
   const char* text = R"(program p

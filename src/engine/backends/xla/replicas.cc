@@ -1,9 +1,9 @@
 #include "engine/backends/xla/replicas.h"
 
 #include <algorithm>
-#include <set>
 
 #include "base/core/text.h"
+#include "engine/backends/xla/write_ops.h"
 #include "engine/device/errors.h"
 #include "engine/graph/op.h"
 
@@ -96,31 +96,11 @@ class Comparison {
     if (n.op->traffic != nullptr ||
         std::none_of(n.in.begin(), n.in.end(), [&](ValueId v) { return has_other_rows(v); }))
       return Ok{};
-    static const std::set<std::string, std::less<>> kByElement = {"neg",
-                                                                  "exp",
-                                                                  "log",
-                                                                  "tanh",
-                                                                  "sqrt",
-                                                                  "sin",
-                                                                  "cos",
-                                                                  "add",
-                                                                  "sub",
-                                                                  "mul",
-                                                                  "div",
-                                                                  "maximum",
-                                                                  "minimum",
-                                                                  "erf",
-                                                                  "cast",
-                                                                  "copy",
-                                                                  "wait",
-                                                                  "reshape",
-                                                                  "compare",
-                                                                  "select",
-                                                                  "quantize_dynamic",
-                                                                  "dequantize_dynamic"};
     const NodeView view{first_, n};
     const std::string& name = n.op->name;
-    const bool kept = kByElement.contains(name) || name == "reduce_sum" ||
+    const bool kept = is_elementwise(*n.op) || name == "copy" || name == "wait" ||
+                      name == "reshape" || name == "quantize_dynamic" ||
+                      name == "dequantize_dynamic" || name == "reduce_sum" ||
                       (name == "broadcast" && view.integers("axes")[0] == 0) ||
                       ((name == "slice" || name == "concat") && view.integer("axis") != 0);
     if (kept) return Ok{};

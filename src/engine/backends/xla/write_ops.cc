@@ -27,6 +27,15 @@ WriteOp writer_of(const Op& op) {
   return at == write_table().end() ? nullptr : at->second;
 }
 
+bool is_elementwise(const Op& op) {
+  static const WriteTable table = [] {
+    WriteTable t;
+    add_elementwise(t);
+    return t;
+  }();
+  return table.contains(op.name);
+}
+
 bool writes(const NodeView& n) {
   const std::string& name = n.node.op->name;
   if (name == "attention" || name == "attention_grad") return writes_attention(n);

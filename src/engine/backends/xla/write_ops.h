@@ -19,6 +19,8 @@ WriteOp writer_of(const Op& op);  // null: the op has no function
 // Whether the node can be written. False for ops without a function, and for some nodes of ops that have one:
 // attention over pages, and the gradient of max pools whose windows have gaps. Such nodes are decomposed.
 bool writes(const NodeView& n);
+// Whether element i of the results depends on element i of the operands alone. True for constants.
+bool is_elementwise(const Op& op);
 
 // Each add_ function adds the ops of one kind to the table. The writes_ functions are parts of writes().
 void add_elementwise(WriteTable& t);
