@@ -170,7 +170,7 @@ class Roller {
     if (v.stack != Body::kNone) {
       const Ref& array = array_with(static_cast<size_t>(v.stack), v.row);
       made = w.row(array, w.whole(static_cast<uint64_t>(v.row), "i32"), v.ref.shape);
-      read_[static_cast<size_t>(v.stack)].push_back(made);
+      read_[static_cast<size_t>(v.stack)].push_back(value);
       return made;
     }
     const Turn t = turn_of(value);
@@ -183,13 +183,17 @@ class Roller {
     return made;
   }
 
-  // The newest version of a stack, to write rows. All rows that were read from it come before, or the compiler would copy
-  // the stack for them.
+  // The newest version of a stack, to write rows. All rows that were read from it come before, and later statements have
+  // them from the barrier: the compiler would copy the stack to read a row of it once more.
   Ref array_to_write(size_t s) {
-    Refs before = std::exchange(read_[s], {});
-    if (before.empty()) return arrays_[s];
+    const std::vector<int32_t> rows = std::exchange(read_[s], {});
+    if (rows.empty()) return arrays_[s];
+    Refs before;
+    for (const int32_t v : rows) before.push_back(now_[static_cast<size_t>(v)]);
     before.push_back(arrays_[s]);
-    return w.barrier(before).back();
+    const Refs after = w.barrier(before);
+    for (size_t i = 0; i < rows.size(); ++i) now_[static_cast<size_t>(rows[i])] = after[i];
+    return after.back();
   }
 
   static std::string with_names(const Body::Parsed& s, const Refs& in) {
@@ -421,7 +425,7 @@ class Roller {
   std::vector<std::map<Place, Kept>> kept_;    // by layer
   std::vector<std::vector<Written>> written_;  // by layer
   std::set<std::pair<size_t, int64_t>> written_rows_;  // stack and row: those of written_
-  std::vector<Refs> read_;                   // by stack: rows of its newest version that were read
+  std::vector<std::vector<int32_t>> read_;   // by stack: values that are rows of its newest version
   Refs arrays_;                              // by stack: its newest version
   std::vector<std::vector<bool>> replaced_;  // by stack and row: arrays_ has the new value
 };
