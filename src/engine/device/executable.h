@@ -32,6 +32,10 @@ class Executable {
   // Gives the work of a program to the device's queues. When the compute queue is done, all work of the program is
   // done. `watch` may be null.
   virtual void run(size_t program, NodeWatch* watch) = 0;
+  // Begin and end a recording of the programs that run, by the device itself. end_profile() returns a serialized message
+  // XSpace (tsl/profiler/protobuf/xplane.proto); "": the device records nothing. Errors: those of the device.
+  virtual Status begin_profile() { return Ok{}; }
+  virtual Result<std::string> end_profile() { return std::string(); }
 };
 
 // Makes an executable that calls the backend's kernel for each node, in the program's order. Copies, collectives and

@@ -7,6 +7,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/hash.h"
+#include "base/core/log.h"
 #include "engine/device/accesses.h"
 #include "engine/device/disk_io.h"
 #include "engine/device/lower.h"
@@ -191,7 +192,19 @@ int64_t Session::first_change(size_t program) {
 }
 
 void Session::profile_into(Profile* profile) {
-  profile_ = profile;
+  Profile* const before = std::exchange(profile_, profile);
+  if (executable_ != nullptr && (before == nullptr) != (profile == nullptr)) {
+    if (profile != nullptr) {
+      const Status begun = executable_->begin_profile();
+      if (!begun.ok()) log_warning("profile     {}", begun.error().what());
+    } else {
+      const Result<std::string> recorded = executable_->end_profile();
+      if (recorded.ok())
+        before->of_device += *recorded;
+      else
+        log_warning("profile     {}", recorded.error().what());
+    }
+  }
   if (profile) profile->threads.resize(static_cast<size_t>(pool().size()));
   pool().record_into(profile ? &profile->threads : nullptr);
 }

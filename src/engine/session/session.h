@@ -32,6 +32,7 @@ struct NodeRun {
 struct Profile {
   std::vector<NodeRun> nodes;
   std::vector<std::vector<ThreadSpan>> threads;  // for each thread of the pool
+  std::string of_device = {};  // what the device recorded itself: Executable::end_profile()
 };
 
 // Bytes [begin, begin + bytes) of a state's tensor, row-major.
@@ -156,7 +157,8 @@ class Session {
   // Threads for host work between runs; the CPU's kernels run on them too.
   ThreadPool& pool() const { return device_->pool(); }
 
-  // From now on run() appends each node to `profile`, and the pool appends the spans of its threads. Null: stops.
+  // From now on run() appends each node to `profile`, and the pool appends the spans of its threads. Null: stops. If the
+  // device cannot record its own part, a warning says why.
   void profile_into(Profile* profile);
 
   // From now on, while *found is empty, run() checks each result, and describes in *found the first tensor with a value

@@ -184,7 +184,9 @@ TEST(Session, AProfileHasEveryNodeAndItsTraceIsJson) {
   EXPECT_EQ(slices, profile.nodes.size());
   // xplane() writes every name and kernel, and whole times.
   const ProfiledStep step{7, profile.nodes[0].begin, profile.nodes.back().end};
+  profile.of_device = "planes of a device";
   const std::string space = xplane(s, profile, {&step, 1}, "host1");
+  EXPECT_TRUE(space.ends_with(profile.of_device));
   for (const char* text : {"/host:CPU", "Steps", "thread 0", "exp", "scope", "group_id", "host1"})
     EXPECT_NE(space.find(text), std::string::npos) << text;
   const std::string table = profile_table(s, profile, {1e9, 1e9}, 1);

@@ -85,7 +85,8 @@ std::string xplane(const Session& session, const Profile& profile,
       plane += bytes(3, number(1, static_cast<int64_t>(i)) +
                             bytes(2, i == 0 ? "Steps" : fmt::format("thread {}", i - 1)) +
                             number(3, static_cast<int64_t>(wall * 1e9)) + lines[i]);
-  return bytes(1, plane + events.map(4) + stats.map(5)) + bytes(4, host);
+  // Joined messages are one message that has the planes of both.
+  return bytes(1, plane + events.map(4) + stats.map(5)) + bytes(4, host) + profile.of_device;
 }
 
 }  // namespace hone

@@ -16,7 +16,8 @@ struct ProfiledStep {
 
 // Returns the bytes of the file. The message has one plane (the host `host`), with a line for the steps and a line for
 // each thread. A thread has slices for the nodes that it works on, with scope, phase and kernel, and slices "wait"
-// while it waits. The first thread has a slice for each node, which also has the node's speed.
+// while it waits. The first thread has a slice for each node, which also has the node's speed. The planes that the device
+// recorded follow.
 std::string xplane(const Session& session, const Profile& profile,
                    std::span<const ProfiledStep> steps, const std::string& host);
 

@@ -285,10 +285,10 @@ input "x" %0 : f32[]
   %2 : f32[8] = neg(%1)
 output "y" = %2
 )");
-  EXPECT_TRUE(choose_planned({p, p.nodes[0]}).value().fused);
-  EXPECT_FALSE(choose_planned({p, p.nodes[1]}).value().fused);
+  EXPECT_TRUE(xla::choose_planned({p, p.nodes[0]}).value().fused);
+  EXPECT_FALSE(xla::choose_planned({p, p.nodes[1]}).value().fused);
   p.nodes[1].phase = Phase::update;
-  EXPECT_TRUE(choose_planned({p, p.nodes[1]}).value().fused);
+  EXPECT_TRUE(xla::choose_planned({p, p.nodes[1]}).value().fused);
 }
 
 TEST(Xla, EqualProgramsAreCompiledOnce) {

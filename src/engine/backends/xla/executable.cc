@@ -6,6 +6,7 @@
 #include "base/core/log.h"
 #include "base/core/text.h"
 #include "engine/backends/xla/compile_options.h"
+#include "engine/backends/xla/profiler.h"
 #include "engine/backends/xla/replicas.h"
 #include "engine/backends/xla/stablehlo.h"
 #include "engine/device/errors.h"
@@ -158,6 +159,17 @@ class XlaExecutable : public Executable, public Residents {
     // The nodes run together: all of them begin now, and none has an end of its own.
     for (size_t k = 0; watch != nullptr && k < c.nodes; ++k) watch->begin(k);
     device_.fail(run(c, ports_[program]));
+  }
+
+  Status begin_profile() override {
+    if (const pjrt::ProfilerApi* profiler = profiler_of(device_.client().plugin().api()))
+      recording_ = HONE_TRY(PluginProfile::start(*profiler));
+    return Ok{};
+  }
+  Result<std::string> end_profile() override {
+    const std::unique_ptr<PluginProfile> ended = std::move(recording_);
+    if (ended == nullptr) return std::string();
+    return ended->finish();
   }
 
   Status bring_back(std::byte* at, int64_t bytes) override {
@@ -332,6 +344,7 @@ class XlaExecutable : public Executable, public Residents {
   std::vector<std::vector<size_t>> arrays_of_;  // by program: the numbers of its arrays in states_
   std::vector<Ports> ports_;
   std::vector<std::byte> scratch_;  // a stack, or an array with rows of other ranks
+  std::unique_ptr<PluginProfile> recording_;
 };
 
 }  // namespace

@@ -252,13 +252,69 @@ struct CompiledMemoryArgs : Head {
 // A function of the API.
 template <class Args>
 using Call = Error* (*)(Args*);
+
+// An extension of the API: an entry of a list that begins at Api::extension.
+struct Extension {
+  size_t struct_size;
+  int type;
+  const Extension* next;
+};
+
+// The profiler of a plug-in (xla/backends/profiler/plugin/profiler_c_api.h), whose errors are of a type of their own.
+struct Profiler;
+struct ProfilerError;
+struct ProfilerErrorArgs {
+  size_t struct_size = sizeof(ProfilerErrorArgs);
+  void* unused = nullptr;
+  ProfilerError* error = nullptr;
+};
+struct ProfilerMessageArgs {
+  size_t struct_size = sizeof(ProfilerMessageArgs);
+  void* unused = nullptr;
+  const ProfilerError* error = nullptr;
+  const char* message = nullptr;  // out
+  size_t message_size = 0;        // out
+};
+struct ProfilerCreateArgs {
+  size_t struct_size = sizeof(ProfilerCreateArgs);
+  const char* options = nullptr;  // a serialized message ProfileOptions
+  size_t options_size = 0;
+  Profiler* profiler = nullptr;  // out
+};
+struct ProfilerArgs {
+  size_t struct_size = sizeof(ProfilerArgs);
+  Profiler* profiler = nullptr;
+};
+struct ProfilerCollectArgs {
+  size_t struct_size = sizeof(ProfilerCollectArgs);
+  Profiler* profiler = nullptr;
+  uint8_t* buffer =
+      nullptr;  // null: the plug-in gives the size, and a buffer of its own if it has one
+  size_t buffer_size = 0;  // out
+};
+template <class Args>
+using ProfilerCall = ProfilerError* (*)(Args*);
+struct ProfilerApi {
+  size_t struct_size;
+  void* unused;
+  void (*error_destroy)(ProfilerErrorArgs*);
+  void (*error_message)(ProfilerMessageArgs*);
+  void* error_code;
+  ProfilerCall<ProfilerCreateArgs> create;
+  ProfilerCall<ProfilerArgs> destroy, start, stop;
+  ProfilerCall<ProfilerCollectArgs> collect;
+};
+struct ProfilerExtension : Extension {
+  static constexpr int kType = 1;
+  const ProfilerApi* api;
+};
 // A function that hone does not call, or an array of them.
 using Unused = void*;
 
 // The functions in the order of the plug-in's table.
 struct Api {
   size_t struct_size;
-  void* extension;
+  const Extension* extension;
   struct Version {
     size_t struct_size;
     void* extension;
