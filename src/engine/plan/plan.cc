@@ -67,6 +67,7 @@ std::vector<bool> staging(const Program& p, const Buffers& buffers) {
 
 // Takes the bytes from buffers that hold results of fused nodes alone. The nodes' operands live until the last reader.
 void leave_out_fused(const PlanInput& in, Buffers& buffers) {
+  if (std::find(in.fused.begin(), in.fused.end(), true) == in.fused.end()) return;
   const Program& p = *in.program;
   std::vector<bool> stored(buffers.all.size(), false);
   const auto buffer_of = [&](ValueId v) {

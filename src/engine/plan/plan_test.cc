@@ -273,7 +273,7 @@ input "x" %0 : f32[1024]
   %2 : bf16[1024] = cast(%1) {dtype="bf16"}
   %3 : f32[1024] = neg(%0)
   %4 : bf16[1024] = cast(%3) {dtype="bf16"}
-  %5 : bf16[1024] = add(%2, %4)
+  %5 : bf16[2048] = concat(%2, %4) {axis=0}
 output "y" = %5
 )";
   EXPECT_EQ(live_bytes(text, {false, true}) - live_bytes(text, {}), 2048);
