@@ -203,8 +203,9 @@ ValueId counts_element(Builder& b, const Type& like, ValueId rows) {
 Values counted_moments(Builder& b, ValueId x, ValueId rows) {
   const Type type = b.type(x);
   const ValueId keep = counts_element(b, type, rows);
-  const ValueId count = rows == kNoValue ? number(b, static_cast<double>(type.shape[0]), x)
-                                         : ops::cast(b, rows, type.dtype);
+  const ValueId count = rows == kNoValue
+                            ? number(b, static_cast<double>(type.shape[0]), x)
+                            : ops::cast(b, ops::maximum(b, rows, number(b, 1, rows)), type.dtype);
   const auto mean_of = [&](ValueId t) {
     if (keep != kNoValue) t = ops::select(b, keep, t, number(b, 0, t));
     return ops::div(b, ops::reduce_sum(b, t, {0}), count);

@@ -74,7 +74,8 @@ ValueId conv_image(Builder& b, const ConvDims& d, ValueId by_group);
 // bool [T,C] (the shape of `like`): whether the element is in the first `rows` rows. Returns kNoValue if `rows` is
 // kNoValue: all elements count.
 ValueId counts_element(Builder& b, const Type& like, ValueId rows);
-// {mean, biased variance} of each column of x [T,C] over the first `rows` rows (i32[]; kNoValue: all rows).
+// {mean, biased variance} of each column of x [T,C] over the first `rows` rows (i32[]; kNoValue: all rows). Both are 0 if
+// `rows` is 0, as on a rank of several that has no row in a step.
 Values counted_moments(Builder& b, ValueId x, ValueId rows);
 // The gradient before relu: dy if y > 0, else 0, elementwise. y is the result of a batch norm with relu; kNoValue:
 // there is no relu, and dy is returned.
