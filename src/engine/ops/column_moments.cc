@@ -1,6 +1,6 @@
 // column_moments(x, rows?) = the mean and the biased variance of each column; with `rows` those of the first rows, the
-// statistics of batch_norm. If there are none, as on a rank without rows, they are finite numbers without meaning. x [T,C], rows i32[] -> mean, variance [C], in
-// f32 for x in 16 bits.
+// statistics of batch_norm. If there are none, as on a rank without rows, they are finite numbers without meaning.
+// x [T,C], rows i32[] -> mean, variance [C], in f32 for x in 16 bits.
 #include "engine/ops/image_ops.h"
 #include "engine/ops/image_parts.h"
 
