@@ -17,8 +17,7 @@ Result<AheadMemory> compile_ahead(const TpuSlice& slice, Program program) {
   const NullBackend tpu(xla::choose_planned, *slice.device);
   std::vector<Choice> choices;
   const Program lowered = HONE_TRY(lower(std::move(program), tpu, &choices));
-  PlanInput alone{&lowered};
-  for (const Choice& c : choices) alone.fused.push_back(c.fused);
+  const PlanInput alone = plan_input(lowered, choices);
   m.planned_bytes = HONE_TRY(plan_run(std::span(&alone, 1))).used_bytes() + m.planned_code_bytes;
   std::vector<xla::GroupedState> states;
   for (const State& s : lowered.states)

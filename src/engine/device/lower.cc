@@ -99,6 +99,15 @@ class Lowering {
 
 }  // namespace
 
+PlanInput plan_input(const Program& program, std::span<const Choice> choices) {
+  PlanInput in{&program};
+  for (const Choice& c : choices) {
+    in.workspace_bytes.push_back(c.workspace_bytes);
+    in.fused.push_back(c.fused);
+  }
+  return in;
+}
+
 bool is_view(const NodeView& n) { return n.node.op->view_offset && n.node.op->view_offset(n) >= 0; }
 bool has_kernel(const NodeView& n) { return !is_view(n) && !n.node.op->copies; }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/device/backend.h"
+#include "engine/plan/plan.h"
 
 namespace hone {
 
@@ -11,6 +12,9 @@ namespace hone {
 // declines a primitive, or a node on the lane host_compute; the error has the op, its scope and the backend's reason.
 Result<Program> lower(Program program, const Backend& backend,
                       std::vector<Choice>* choices = nullptr);
+
+// The input of plan_run() for a lowered program, which must outlive it, and its choices.
+PlanInput plan_input(const Program& program, std::span<const Choice> choices);
 
 // Whether the node is a view of its operand 0 (Op::view_offset), which needs no kernel and no storage.
 bool is_view(const NodeView& n);

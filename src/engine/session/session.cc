@@ -68,12 +68,7 @@ Result<Session> Session::compile(std::vector<Program> programs, const Backend& b
     s.kernels_.push_back(kernels_text(p, choices));
     if (backend.join(p)) p = HONE_TRY(lower(std::move(p), backend, &choices));
     HONE_TRY(verify(p));
-    PlanInput in{&p};
-    for (const Choice& c : choices) {
-      in.workspace_bytes.push_back(c.workspace_bytes);
-      in.fused.push_back(c.fused);
-    }
-    inputs.push_back(std::move(in));
+    inputs.push_back(plan_input(p, choices));
   }
   s.plan_ = HONE_TRY(plan_run(inputs));
   for (size_t i = 0; i < s.plan_.states.size(); ++i)
