@@ -76,7 +76,8 @@ def command(w, folder, kind, out, device, rows):
         with open(config, "w") as f:
             json.dump(found, f)
     return [w.hone, "train", "--task", *TASKS[kind], "--config_name", config, "--do_train", "--max_steps", str(STEPS), "--logging_steps", "1",
-            "--save_strategy", "no", "--learning_rate", "0.001", "--adam_epsilon", "0.001", "--seed", SEED, "--per_device_train_batch_size", str(rows), "--output_dir", out, *DEVICES[device][0]]
+            "--save_strategy", "no", "--learning_rate", "0.001", "--adam_epsilon", "0.001", "--seed", SEED,
+            "--per_device_train_batch_size", str(rows), "--output_dir", out, *DEVICES[device][0]]
 
 
 def losses(w, folder, kind, device, ranks, stage):

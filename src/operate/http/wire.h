@@ -115,7 +115,7 @@ class HttpConnection {
   virtual void finish() = 0;
 };
 
-// Start a connection of HTTP/1 or HTTP/2. `begun` holds the bytes already read from the client. The connection
+// Start a connection of HTTP/1 or HTTP/2. `begun`: bytes that the client sent and the server has read. The connection
 // owns itself, and decrements `shared.connections` when it ends.
 std::shared_ptr<HttpConnection> start_http1(std::shared_ptr<Wire> wire, HttpShared& shared,
                                             beast::flat_buffer begun);

@@ -19,9 +19,9 @@ struct ExchangedModels {
 
 // Exports the model `name`; all models if `name` is "". For each model it sends the versions in order, the run of each
 // version into the experiment "hone", the files of versions in local folders as artifacts below model/, and the
-// aliases. Skips a version if the model on the server has one with the same hash in the tag "hone.hash". Errors: H0107
-// the server cannot be reached; H0108 the server refuses a request; H3135 there is no model `name`; those of the
-// registry and of the store.
+// aliases. Skips a version if the model on the server has one with the same hash in the tag "hone.hash". Errors of the
+// registry and of the store; H0107 the server cannot be reached; H0108 it refuses a request; H3135 the registry has no
+// model `name`.
 Result<ExchangedModels> export_to_mlflow(Registry& registry, MlflowClient& client,
                                          const std::string& name);
 
